@@ -53,12 +53,8 @@ func someObject(p *runner.Probe) string {
 	return p.Resources[at].ObjectPath(p.Namespace, p.Name())
 }
 
-func access() []runner.Check {
-	return []runner.Check{accessAnonymous(), accessBadToken(), accessSpoofedHeaders(), accessImpersonation(), accessReview(), forbiddenAnswer()}
-}
-
-func accessAnonymous() runner.Check {
-	return runner.Check{
+var access = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "access-anonymous", Area: areaAccess,
 		Rule:        "Requests for objects without credentials get 401 or 403.",
 		Detail:      "Lists objects and deletes one that does not exist, without credentials. Skipped if a SubjectAccessReview says that everybody may do so.",
@@ -91,11 +87,8 @@ func accessAnonymous() runner.Check {
 				return
 			}
 		},
-	}
-}
-
-func accessBadToken() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "access-bad-token", Area: areaAccess,
 		Rule:      "A request with an invalid bearer token gets 401 and a Status with reason Unauthorized.",
 		Detail:    "Gets an object that does not exist, with a made-up token.",
@@ -104,11 +97,8 @@ func accessBadToken() runner.Check {
 			path := someObject(p)
 			p.Send(withoutUser(runner.Get(path).With("Authorization", strangers))).WantStatus(metav1.StatusReasonUnauthorized, http.StatusUnauthorized)
 		},
-	}
-}
-
-func accessSpoofedHeaders() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "access-spoofed-headers", Area: areaAccess,
 		Rule:      "The server trusts the headers X-Remote-User and X-Remote-Group only from a proxy that presents its client certificate.",
 		Detail:    "Gets an object with these headers, once without credentials and, if the server allows impersonation, once as a user without rights. Both are refused without the headers.",
@@ -132,11 +122,8 @@ func accessSpoofedHeaders() runner.Check {
 				runner.Leave("the server lets everybody get objects")
 			}
 		},
-	}
-}
-
-func accessImpersonation() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "access-impersonation", Area: areaAccess,
 		Rule:        "A request with the header Impersonate-User has the rights of that user. If the user may not do it, the answer is 403 with a message that names the user and the resource.",
 		Detail:      "Gets an object as a user who does not exist. Skipped if the user of the kubeconfig may not impersonate, or if a SubjectAccessReview says that everybody may get the object.",
@@ -167,11 +154,8 @@ func accessImpersonation() runner.Check {
 				}
 			}
 		},
-	}
-}
-
-func accessReview() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "access-review", Area: areaAccess,
 		Rule:        "The server enforces what its SelfSubjectAccessReview and SubjectAccessReview say: it refuses what they deny, and nothing else.",
 		Detail:      "Asks whether an object may be read and reads it: as the user of the kubeconfig and, if the server allows impersonation, as a user without rights.",
@@ -199,7 +183,29 @@ func accessReview() runner.Check {
 				review.wrong(response)
 			}
 		},
-	}
+	},
+	{
+		ID: "forbidden-answer", Area: areaAccess,
+		Rule:        "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
+		Detail:      "Gets an object as a user without rights, or without credentials.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
+		PerResource: true, Verbs: []string{"get"},
+		Run: func(p *runner.Probe) {
+			request := runner.Get(p.Path(p.Name()))
+			response := p.Send(asNobody(request))
+			if !refusedNobody(response) {
+				response = p.Send(withoutUser(request))
+			}
+			if response.Code != http.StatusForbidden {
+				runner.Leave("there is no user known to lack the right to get objects")
+			}
+			response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
+			status, _ := response.Status()
+			if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
+				response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
+			}
+		},
+	},
 }
 
 // verdict is what a server says about rights.
@@ -234,29 +240,4 @@ func askFor(p *runner.Probe, user, group, verb, name string) *verdict {
 		return nil // It does not say.
 	}
 	return &verdict{response, allowed}
-}
-
-func forbiddenAnswer() runner.Check {
-	return runner.Check{
-		ID: "forbidden-answer", Area: areaAccess,
-		Rule:        "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
-		Detail:      "Gets an object as a user without rights, or without credentials.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
-		PerResource: true, Verbs: []string{"get"},
-		Run: func(p *runner.Probe) {
-			request := runner.Get(p.Path(p.Name()))
-			response := p.Send(asNobody(request))
-			if !refusedNobody(response) {
-				response = p.Send(withoutUser(request))
-			}
-			if response.Code != http.StatusForbidden {
-				runner.Leave("there is no user known to lack the right to get objects")
-			}
-			response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
-			status, _ := response.Status()
-			if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
-				response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
-			}
-		},
-	}
 }

@@ -26,15 +26,8 @@ const (
 	applyTick = 1100 * time.Millisecond
 )
 
-func applies() []runner.Check {
-	return []runner.Check{
-		applyCreates(), applyManagedFields(), updateManagedFields(), applyConflict(), applyForce(), applyRemoves(), applyNeedsManager(),
-		applyNoChange(),
-	}
-}
-
-func applyCreates() runner.Check {
-	return runner.Check{
+var applies = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "apply-creates", Area: areaApplies,
 		Rule:        "Server-side apply creates an object that does not exist.",
 		Detail:      "Applies a complete object and reads it. Any success code will do.",
@@ -46,7 +39,126 @@ func applyCreates() runner.Check {
 			response := p.Send(runner.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager)).WantOK()
 			wantExists(p, response, name, "that the object exists afterwards")
 		},
-	}
+	},
+	{
+		ID: "apply-managed-fields", Area: areaApplies,
+		Rule:        "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
+		Detail:      "Applies an annotation to an object, then reads the object.",
+		Reference:   applyDoc + "#field-management",
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			applyFirst(p, name, noteOne, "first")
+			object, response := readManaged(p, name)
+			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
+		},
+	},
+	{
+		ID: "update-managed-fields", Area: areaApplies,
+		Rule:        "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
+		Detail:      "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
+		Reference:   applyDoc + "#apply-and-update",
+		PerResource: true, Verbs: []string{"create", "get", "update"},
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			name := object.GetName()
+			p.Prepare("create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager))
+			put := putNoted(p, name, noteOne, "second", "fieldManager", secondManager)
+			if !put.OK() {
+				put.Unprepared("change the object")
+			}
+			object, response := readManaged(p, name)
+			// The first manager has the labels at least.
+			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
+			wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
+		},
+	},
+	{
+		ID: "apply-conflict", Area: areaApplies,
+		Rule:        "Applying a different value to a field of another manager gets 409 and a Status that names the field in a cause of type FieldManagerConflict. It changes nothing.",
+		Detail:      "Two managers apply different values to the same annotation.",
+		Reference:   applyDoc + "#conflicts",
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			applyFirst(p, name, noteOne, "first")
+			response := p.Send(apply(p, secondManager, name, noteOne, "second")).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
+			status, _ := response.Status()
+			names := func(cause metav1.StatusCause) bool {
+				return cause.Type == metav1.CauseTypeFieldManagerConflict && strings.Contains(cause.Field, noteOne)
+			}
+			if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, names) {
+				response.Fail("a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations.%s", noteOne)
+			}
+			wantNotes(p, response, name, noteOne, "first")
+		},
+	},
+	{
+		ID: "apply-force", Area: areaApplies,
+		Rule:        "With force=true, an apply takes over fields from other managers.",
+		Detail:      "The second manager forces its value on an annotation. The annotation must stay when the first manager then applies a configuration without it.",
+		Reference:   applyDoc + "#conflicts",
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			applyFirst(p, name, noteOne, "first")
+			request := apply(p, secondManager, name, noteOne, "second")
+			request.Query.Set("force", "true")
+			response := p.Send(request).WantOK()
+			wantNotes(p, response, name, noteOne, "second")
+			// What the first manager gives up now is not its own any more.
+			response = applyFirst(p, name)
+			wantNotes(p, response, name, noteOne, "second")
+		},
+	},
+	{
+		ID: "apply-removes", Area: areaApplies,
+		Rule:        "A field is removed when its only manager no longer applies it.",
+		Detail:      "One manager applies two annotations, then only one of them.",
+		Reference:   applyDoc + "#merge-strategy",
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			applyFirst(p, name, noteOne, "first", noteTwo, "first")
+			wantNotes(p, applyFirst(p, name, noteOne, "first"), name, noteOne, "first", noteTwo, "")
+		},
+	},
+	{
+		ID: "apply-needs-manager", Area: areaApplies,
+		Rule:        "An apply without fieldManager gets 422 and a Status, and changes nothing.",
+		Detail:      "Applies an annotation to an object. 400 is accepted, too.",
+		Reference:   applyDoc + "#managers",
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			request := apply(p, "", name, noteOne, "nobody")
+			request.Query.Del("fieldManager")
+			wantNotes(p, p.Send(request).WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest), name, noteOne, "")
+		},
+	},
+	{
+		ID: "apply-no-change", Area: areaApplies,
+		Rule:        "Applying the same configuration again does not change the object: its resourceVersion stays the same.",
+		Detail:      "Applies an annotation again a second later; the times in managedFields must not change either. Tries several times.",
+		Reference:   applyDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Slow: true,
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			applyFirst(p, name, noteOne, "first")
+			for try := 1; ; try++ {
+				before := p.Read(name)
+				runner.StopOn(p.Pause(p.Context, applyTick))
+				response := applyFirst(p, name, noteOne, "first")
+				after := p.Read(name)
+				switch is, was := after.GetResourceVersion(), before.GetResourceVersion(); {
+				case is == was:
+					return
+				case try == attempts:
+					response.FailBecause(fmt.Sprintf("it was %s and is now %s, each of %d times", was, is, try), "that the resourceVersion of the object stays")
+				}
+			}
+		},
+	},
 }
 
 // readManaged reads an object and returns the answer, too.
@@ -70,147 +182,5 @@ func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *r
 		response.FailBecause(fmt.Sprintf("its fieldsType is %v", entry.fieldsType), "%s", expected)
 	case note != "" && !entry.hasNote(note):
 		response.FailBecause(fmt.Sprintf("its fieldsV1 is %v", entry.fields), "%s, with f:metadata.f:annotations.f:%s in its fieldsV1", expected, note)
-	}
-}
-
-func applyManagedFields() runner.Check {
-	return runner.Check{
-		ID: "apply-managed-fields", Area: areaApplies,
-		Rule:        "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
-		Detail:      "Applies an annotation to an object, then reads the object.",
-		Reference:   applyDoc + "#field-management",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
-		Run: func(p *runner.Probe) {
-			name := makeNoted(p)
-			applyFirst(p, name, noteOne, "first")
-			object, response := readManaged(p, name)
-			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
-		},
-	}
-}
-
-func updateManagedFields() runner.Check {
-	return runner.Check{
-		ID: "update-managed-fields", Area: areaApplies,
-		Rule:        "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
-		Detail:      "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
-		Reference:   applyDoc + "#apply-and-update",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
-		Run: func(p *runner.Probe) {
-			object := p.New()
-			name := object.GetName()
-			p.Prepare("create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager))
-			put := putNoted(p, name, noteOne, "second", "fieldManager", secondManager)
-			if !put.OK() {
-				put.Unprepared("change the object")
-			}
-			object, response := readManaged(p, name)
-			// The first manager has the labels at least.
-			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
-			wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
-		},
-	}
-}
-
-func applyConflict() runner.Check {
-	return runner.Check{
-		ID: "apply-conflict", Area: areaApplies,
-		Rule:        "Applying a different value to a field of another manager gets 409 and a Status that names the field in a cause of type FieldManagerConflict. It changes nothing.",
-		Detail:      "Two managers apply different values to the same annotation.",
-		Reference:   applyDoc + "#conflicts",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
-		Run: func(p *runner.Probe) {
-			name := makeNoted(p)
-			applyFirst(p, name, noteOne, "first")
-			response := p.Send(apply(p, secondManager, name, noteOne, "second")).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
-			status, _ := response.Status()
-			names := func(cause metav1.StatusCause) bool {
-				return cause.Type == metav1.CauseTypeFieldManagerConflict && strings.Contains(cause.Field, noteOne)
-			}
-			if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, names) {
-				response.Fail("a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations.%s", noteOne)
-			}
-			wantNotes(p, response, name, noteOne, "first")
-		},
-	}
-}
-
-func applyForce() runner.Check {
-	return runner.Check{
-		ID: "apply-force", Area: areaApplies,
-		Rule:        "With force=true, an apply takes over fields from other managers.",
-		Detail:      "The second manager forces its value on an annotation. The annotation must stay when the first manager then applies a configuration without it.",
-		Reference:   applyDoc + "#conflicts",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
-		Run: func(p *runner.Probe) {
-			name := makeNoted(p)
-			applyFirst(p, name, noteOne, "first")
-			request := apply(p, secondManager, name, noteOne, "second")
-			request.Query.Set("force", "true")
-			response := p.Send(request).WantOK()
-			wantNotes(p, response, name, noteOne, "second")
-			// What the first manager gives up now is not its own any more.
-			response = applyFirst(p, name)
-			wantNotes(p, response, name, noteOne, "second")
-		},
-	}
-}
-
-func applyRemoves() runner.Check {
-	return runner.Check{
-		ID: "apply-removes", Area: areaApplies,
-		Rule:        "A field is removed when its only manager no longer applies it.",
-		Detail:      "One manager applies two annotations, then only one of them.",
-		Reference:   applyDoc + "#merge-strategy",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
-		Run: func(p *runner.Probe) {
-			name := makeNoted(p)
-			applyFirst(p, name, noteOne, "first", noteTwo, "first")
-			wantNotes(p, applyFirst(p, name, noteOne, "first"), name, noteOne, "first", noteTwo, "")
-		},
-	}
-}
-
-func applyNeedsManager() runner.Check {
-	return runner.Check{
-		ID: "apply-needs-manager", Area: areaApplies,
-		Rule:        "An apply without fieldManager gets 422 and a Status, and changes nothing.",
-		Detail:      "Applies an annotation to an object. 400 is accepted, too.",
-		Reference:   applyDoc + "#managers",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
-		Run: func(p *runner.Probe) {
-			name := makeNoted(p)
-			request := apply(p, "", name, noteOne, "nobody")
-			request.Query.Del("fieldManager")
-			wantNotes(p, p.Send(request).WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest), name, noteOne, "")
-		},
-	}
-}
-
-func applyNoChange() runner.Check {
-	return runner.Check{
-		ID: "apply-no-change", Area: areaApplies,
-		Rule:        "Applying the same configuration again does not change the object: its resourceVersion stays the same.",
-		Detail:      "Applies an annotation again a second later; the times in managedFields must not change either. Tries several times.",
-		Reference:   applyDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"}, Slow: true,
-		Run: func(p *runner.Probe) {
-			name := makeNoted(p)
-			applyFirst(p, name, noteOne, "first")
-			for try := 1; ; try++ {
-				before := p.Read(name)
-				if err := p.Pause(p.Context, applyTick); err != nil {
-					runner.Stop(err)
-				}
-				response := applyFirst(p, name, noteOne, "first")
-				after := p.Read(name)
-				switch is, was := after.GetResourceVersion(), before.GetResourceVersion(); {
-				case is == was:
-					return
-				case try == attempts:
-					response.FailBecause(fmt.Sprintf("it was %s and is now %s, each of %d times", was, is, try), "that the resourceVersion of the object stays")
-				}
-			}
-		},
 	}
 }

@@ -23,15 +23,8 @@ const (
 	hugeBytes = 17 << 20
 )
 
-func bodies() []runner.Check {
-	return []runner.Check{
-		bodyMalformed(), bodyEmpty(), bodyWrongKind(), bodyTooLarge(), contentTypeUnknown(), acceptUnknown(), acceptProtobuf(), jsonDefault(),
-		yamlIn(), yamlOut(),
-	}
-}
-
-func bodyMalformed() runner.Check {
-	return runner.Check{
+var bodies = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "body-malformed", Area: areaBodies,
 		Rule:        "Malformed JSON gets 400 and a Status with reason BadRequest.",
 		Detail:      "Posts half an object.",
@@ -41,11 +34,8 @@ func bodyMalformed() runner.Check {
 			data := runner.Must(json.Marshal(p.New()))
 			p.Send(runner.Post(p.Collection(), data[:len(data)/2])).WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 		},
-	}
-}
-
-func bodyEmpty() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "body-empty", Area: areaBodies,
 		Rule:        "A POST without a body gets 400 and a Status.",
 		Detail:      "422 is accepted, too; 5xx would make clients retry.",
@@ -54,11 +44,8 @@ func bodyEmpty() runner.Check {
 		Run: func(p *runner.Probe) {
 			p.Send(runner.Post(p.Collection(), []byte{})).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
 		},
-	}
-}
-
-func bodyWrongKind() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "body-wrong-kind", Area: areaBodies,
 		Rule:        "An object whose kind or group is not the resource's gets 400 and a Status, and is not stored.",
 		Detail:      "422 is accepted, too. Objects without kind or apiVersion are not tried: some servers accept them.",
@@ -76,11 +63,8 @@ func bodyWrongKind() runner.Check {
 				wantNotStored(p, response, object.GetName())
 			}
 		},
-	}
-}
-
-func bodyTooLarge() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "body-too-large", Area: areaBodies,
 		Rule:        "A body that is far too large gets 413 and a Status, and is not stored.",
 		Detail:      fmt.Sprintf("Posts an object with an annotation of %d MiB. Servers that accept bodies of this size must refuse the annotation with 422 or 400; others may close the connection.", hugeBytes>>20),
@@ -99,11 +83,8 @@ func bodyTooLarge() runner.Check {
 			response.WantStatus("", http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusBadRequest)
 			wantNotStored(p, response, object.GetName())
 		},
-	}
-}
-
-func contentTypeUnknown() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "content-type-unknown", Area: areaBodies,
 		Rule:        "A body of an unknown media type gets 415 and a Status with reason UnsupportedMediaType, and is not stored.",
 		Detail:      "Posts an object as text/plain.",
@@ -114,11 +95,8 @@ func contentTypeUnknown() runner.Check {
 			response := p.Send(runner.Post(p.Collection(), object).With("Content-Type", "text/plain")).WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
 			wantNotStored(p, response, object.GetName())
 		},
-	}
-}
-
-func acceptUnknown() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "accept-unknown", Area: areaBodies,
 		Rule:        "A client that accepts only unknown media types gets 406 and a Status with reason NotAcceptable.",
 		Detail:      "Gets an object as text/unknown.",
@@ -128,11 +106,8 @@ func acceptUnknown() runner.Check {
 			name := makeNoted(p)
 			p.Send(accepting(p, name, "text/unknown")).WantStatus(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable)
 		},
-	}
-}
-
-func acceptProtobuf() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "accept-protobuf", Area: areaBodies,
 		Rule:        "A client that accepts several media types gets one that the server supports: JSON if it does not support protocol buffers.",
 		Detail:      "Gets an object as Kubernetes controllers do: as protocol buffers, or else JSON. Either will do.",
@@ -149,17 +124,8 @@ func acceptProtobuf() runner.Check {
 				response.Fail("a body of the type %s begins with the bytes 6b 38 73 00", protobufType)
 			}
 		},
-	}
-}
-
-// wantJSON fails the check unless the answer is a success in JSON.
-func wantJSON(response *runner.Response) {
-	wantMediaType(response, runner.JSON)
-	response.JSON()
-}
-
-func jsonDefault() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "json-default", Area: areaBodies,
 		Rule:        "A client that accepts any media type, or doesn't say which, gets JSON.",
 		Detail:      "Gets an object without an Accept header, and with */*.",
@@ -171,11 +137,8 @@ func jsonDefault() runner.Check {
 				wantJSON(p.Send(accepting(p, name, accept)))
 			}
 		},
-	}
-}
-
-func yamlIn() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "yaml-in", Area: areaBodies,
 		Rule:        "Objects can be sent as YAML.",
 		Detail:      "Posts an object as application/yaml.",
@@ -189,11 +152,8 @@ func yamlIn() runner.Check {
 			wantExists(p, response, object.GetName(), "that the object exists afterwards")
 			wantNotes(p, response, object.GetName(), noteOne, "yes")
 		},
-	}
-}
-
-func yamlOut() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "yaml-out", Area: areaBodies,
 		Rule:        "A client that accepts application/yaml gets the object as YAML, with the same content.",
 		Detail:      "Gets an object as JSON and as YAML. Tries several times.",
@@ -214,5 +174,11 @@ func yamlOut() runner.Check {
 				}
 			}
 		},
-	}
+	},
+}
+
+// wantJSON fails the check unless the answer is a success in JSON.
+func wantJSON(response *runner.Response) {
+	wantMediaType(response, runner.JSON)
+	response.JSON()
 }

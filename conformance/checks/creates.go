@@ -29,15 +29,8 @@ func hasNamespaces(resource *runner.Resource) string {
 	return ""
 }
 
-func creates() []runner.Check {
-	return []runner.Check{
-		createStatusCode(), createAnswer(), createMetadata(), createReadOnlyMetadata(), createGenerateName(), createWithoutNamespace(),
-		createAlreadyExists(), createInvalidName(), createInvalidLabel(), createInvalidAnnotation(), createNamespaceMismatch(),
-	}
-}
-
-func createStatusCode() runner.Check {
-	return runner.Check{
+var creates = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "create-status-code", Area: areaCreates,
 		Rule:        "POST that creates an object returns 201.",
 		Detail:      "Creates an object. Only the code is checked.",
@@ -46,11 +39,8 @@ func createStatusCode() runner.Check {
 		Run: func(p *runner.Probe) {
 			p.Send(runner.Post(p.Collection(), p.New())).Want(http.StatusCreated)
 		},
-	}
-}
-
-func createAnswer() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-answer", Area: areaCreates,
 		Rule:        "POST returns the object that was created.",
 		Detail:      "Creates an object. The answer must have its kind, apiVersion, name, and namespace.",
@@ -60,11 +50,8 @@ func createAnswer() runner.Check {
 			object := p.New()
 			wantIdentity(p, p.Prepare("create an object", runner.Post(p.Collection(), object)), object.GetName())
 		},
-	}
-}
-
-func createMetadata() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-metadata", Area: areaCreates,
 		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
 		Detail:      "The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
@@ -89,19 +76,8 @@ func createMetadata() runner.Check {
 				response.Fail("an object without metadata.selfLink")
 			}
 		},
-	}
-}
-
-// makeAndGet creates an object and returns it as the answer to a GET has it.
-func makeAndGet(p *runner.Probe, object *unstructured.Unstructured) (map[string]any, *runner.Response) {
-	p.Prepare("create an object", runner.Post(p.Collection(), object))
-	response := p.Prepare("read the object", runner.Get(p.Path(object.GetName())))
-	read := response.JSON()
-	return read, response
-}
-
-func createReadOnlyMetadata() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-read-only-metadata", Area: areaCreates,
 		Rule:        "The server sets the uid and the creationTimestamp of a new object itself, whatever the client sends.",
 		Detail:      "Creates an object with both and reads it. The server may also refuse it.",
@@ -127,11 +103,8 @@ func createReadOnlyMetadata() runner.Check {
 				}
 			}
 		},
-	}
-}
-
-func createGenerateName() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-generate-name", Area: areaCreates,
 		Rule:        "An object with metadata.generateName and no name gets a unique name that begins with it.",
 		Detail:      "Creates two objects. Both must exist under the names in the answers, which must differ.",
@@ -156,11 +129,8 @@ func createGenerateName() runner.Check {
 				wantExists(p, response, name, "the name that the object has")
 			}
 		},
-	}
-}
-
-func createWithoutNamespace() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-without-namespace", Area: areaCreates,
 		Rule:        "An object without a namespace gets the one in the URL.",
 		Detail:      "The object must exist there.",
@@ -172,11 +142,8 @@ func createWithoutNamespace() runner.Check {
 			response := p.Send(runner.Post(p.Collection(), object)).WantOK()
 			wantExists(p, response, object.GetName(), "an object in the namespace in the URL")
 		},
-	}
-}
-
-func createAlreadyExists() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-already-exists", Area: areaCreates,
 		Rule:        "POST of an object whose name is taken gets 409 and a Status with reason AlreadyExists.",
 		Detail:      "Posts the same object twice. The Status must name it in details.name.",
@@ -190,11 +157,8 @@ func createAlreadyExists() runner.Check {
 				response.Fail("a Status whose details.name is %q", object.GetName())
 			}
 		},
-	}
-}
-
-func createInvalidName() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-invalid-name", Area: areaCreates,
 		Rule:        "An invalid name gets 422 and a Status that names the field metadata.name.",
 		Detail:      "Posts a name that is not a DNS name. If the kind allows that, posts one with a %, which no kind allows.",
@@ -211,22 +175,8 @@ func createInvalidName() runner.Check {
 				}
 			}
 		},
-	}
-}
-
-// invalid returns a check that sends objects with mistakes in a field, one each.
-func invalid(field string, mistakes ...func(*unstructured.Unstructured)) func(*runner.Probe) {
-	return func(p *runner.Probe) {
-		for _, mistake := range mistakes {
-			object := p.New()
-			mistake(object)
-			wantInvalid(p.Send(runner.Post(p.Collection(), object)), field)
-		}
-	}
-}
-
-func createInvalidLabel() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-invalid-label", Area: areaCreates,
 		Rule:        "Malformed labels get 422 and a Status that names the field metadata.labels.",
 		Detail:      "Posts a malformed label value and a malformed label key.",
@@ -237,11 +187,8 @@ func createInvalidLabel() runner.Check {
 			labels["not a key!"] = "value"
 			object.SetLabels(labels)
 		}),
-	}
-}
-
-func createInvalidAnnotation() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-invalid-annotation", Area: areaCreates,
 		Rule:        "Malformed annotation keys get 422 and a Status that names the field metadata.annotations.",
 		Detail:      "Posts an object with a malformed annotation key.",
@@ -250,11 +197,8 @@ func createInvalidAnnotation() runner.Check {
 		Run: invalid("metadata.annotations", func(object *unstructured.Unstructured) {
 			object.SetAnnotations(map[string]string{"not a key!": "value"})
 		}),
-	}
-}
-
-func createNamespaceMismatch() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "create-namespace-mismatch", Area: areaCreates,
 		Rule:        "An object whose namespace is not the one in the URL gets 400.",
 		Detail:      "Posts an object that names another namespace.",
@@ -265,5 +209,24 @@ func createNamespaceMismatch() runner.Check {
 			object.SetNamespace(p.Name())
 			p.Send(runner.Post(p.Collection(), object)).WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 		},
+	},
+}
+
+// makeAndGet creates an object and returns it as the answer to a GET has it.
+func makeAndGet(p *runner.Probe, object *unstructured.Unstructured) (map[string]any, *runner.Response) {
+	p.Prepare("create an object", runner.Post(p.Collection(), object))
+	response := p.Prepare("read the object", runner.Get(p.Path(object.GetName())))
+	read := response.JSON()
+	return read, response
+}
+
+// invalid returns a check that sends objects with mistakes in a field, one each.
+func invalid(field string, mistakes ...func(*unstructured.Unstructured)) func(*runner.Probe) {
+	return func(p *runner.Probe) {
+		for _, mistake := range mistakes {
+			object := p.New()
+			mistake(object)
+			wantInvalid(p.Send(runner.Post(p.Collection(), object)), field)
+		}
 	}
 }

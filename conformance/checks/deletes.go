@@ -33,16 +33,8 @@ func deleteWith(option string, value any) map[string]any {
 	return options
 }
 
-func deletes() []runner.Check {
-	return []runner.Check{
-		deleteRemoves(), deleteMissing(), deleteAnswer(), deleteUIDPrecondition(), deleteVersionPrecondition(), deletePropagationUnknown(),
-		deleteFinalizers(), deleteFinal(), deleteAgain(), deletePropagation(), deleteCollectionSelector(), deleteCollectionSelectorInvalid(),
-		deleteCollectionDryRun(), deleteCollectionAnswer(),
-	}
-}
-
-func deleteRemoves() runner.Check {
-	return runner.Check{
+var deletes = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "delete-removes", Area: areaDeletes,
 		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",
 		Detail:      "Deletes one object with options and one without. Finalizers and grace periods may hold objects longer.",
@@ -63,7 +55,146 @@ func deleteRemoves() runner.Check {
 				last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
 			}
 		},
-	}
+	},
+	{
+		ID: "delete-missing", Area: areaDeletes,
+		Rule:        "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:      "Deletes a name that does not exist.",
+		Reference:   apiConventions + "#http-status-codes",
+		PerResource: true, Verbs: []string{"delete"},
+		Run: func(p *runner.Probe) {
+			p.Send(runner.Delete(p.Path(p.Name()), runner.DeleteNow())).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
+		},
+	},
+	{
+		ID: "delete-answer", Area: areaDeletes,
+		Rule:        "DELETE returns a Status of success or the object.",
+		Detail:      "Deletes an object. Whether it is gone afterwards is not checked.",
+		Reference:   apiConventions + "#response-status-kind",
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			made := p.Make()
+			response := p.Prepare("delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
+			const expected = "a Status whose status is Success, or the object that was deleted"
+			if status, _ := response.Status(); status != nil {
+				if status.Status != metav1.StatusSuccess {
+					response.Fail(expected)
+				}
+				return
+			}
+			value := response.Fields()
+			answered := &unstructured.Unstructured{Object: value}
+			if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
+				response.Fail(expected)
+			}
+		},
+	},
+	{
+		ID: "delete-uid-precondition", Area: areaDeletes,
+		Rule:        "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
+		Detail:      "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			name := object.GetName()
+			deleteConflicts(p, name, map[string]any{"uid": uuid.NewUUID()})
+			if object.GetUID() == "" {
+				return
+			}
+			own := map[string]any{"uid": object.GetUID()}
+			response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own)))
+			if !response.OK() {
+				response.Fail("success, because the precondition has the uid of the object")
+			}
+		},
+	},
+	{
+		ID: "delete-version-precondition", Area: areaDeletes,
+		Rule:        "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
+		Detail:      "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			name, old := object.GetName(), object.GetResourceVersion()
+			changed := p.Label(name, colorLabel, "red")
+			if old == "" || changed.GetResourceVersion() == old {
+				runner.Leave("the resourceVersion of an object does not tell whether it was changed")
+			}
+			deleteConflicts(p, name, map[string]any{"resourceVersion": old})
+			for try := 1; ; try++ {
+				present := p.Read(name)
+				version := map[string]any{"resourceVersion": present.GetResourceVersion()}
+				response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", version)))
+				if response.OK() {
+					return
+				}
+				after := p.Read(name)
+				if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
+					response.Fail("success, because the precondition has the resourceVersion of the object")
+				}
+			}
+		},
+	},
+	{
+		ID: "delete-propagation-unknown", Area: areaDeletes,
+		Rule:        "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
+		Detail:      "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			name := makeName(p)
+			p.Send(runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways"))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+			keeps(p, name, afterRefusal)
+		},
+	},
+	{
+		ID: "delete-finalizers", Area: areaDeletes,
+		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
+		Detail:      "Removes the finalizer with PUT and with PATCH.",
+		Reference:   finalizersPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Run: func(p *runner.Probe) {
+			deleteHeld(p, removeByPut)
+			if !p.Resource.Has("patch") {
+				return
+			}
+			deleteHeld(p, removeByPatch)
+		},
+	},
+	{
+		ID: "delete-final", Area: areaDeletes,
+		Rule:        "An object that is being deleted can't be restored, and can't get further finalizers.",
+		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
+		Reference:   finalizersPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Run: func(p *runner.Probe) {
+			doomed := makeDoomed(p)
+			name := doomed.GetName()
+			sendChanged(p, name, func(object *unstructured.Unstructured) {
+				object.SetDeletionTimestamp(nil)
+				object.SetDeletionGracePeriodSeconds(nil)
+			})
+			response, object := p.Look(name)
+			if object == nil {
+				return
+			}
+			if deletionOf(object) == "" {
+				response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
+			}
+			sendChanged(p, name, func(object *unstructured.Unstructured) {
+				object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
+			})
+			response, object = p.Look(name)
+			if object == nil {
+				return
+			}
+			if slices.Contains(object.GetFinalizers(), lateFinalizer) {
+				response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
+			}
+		},
+	},
 }
 
 // outlives waits for an object to go. It returns what GET answers at last if the object stays or is
@@ -105,45 +236,6 @@ func holder(response *runner.Response) string {
 	return ""
 }
 
-func deleteMissing() runner.Check {
-	return runner.Check{
-		ID: "delete-missing", Area: areaDeletes,
-		Rule:        "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
-		Detail:      "Deletes a name that does not exist.",
-		Reference:   apiConventions + "#http-status-codes",
-		PerResource: true, Verbs: []string{"delete"},
-		Run: func(p *runner.Probe) {
-			p.Send(runner.Delete(p.Path(p.Name()), runner.DeleteNow())).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
-		},
-	}
-}
-
-func deleteAnswer() runner.Check {
-	return runner.Check{
-		ID: "delete-answer", Area: areaDeletes,
-		Rule:        "DELETE returns a Status of success or the object.",
-		Detail:      "Deletes an object. Whether it is gone afterwards is not checked.",
-		Reference:   apiConventions + "#response-status-kind",
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
-		Run: func(p *runner.Probe) {
-			made := p.Make()
-			response := p.Prepare("delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
-			const expected = "a Status whose status is Success, or the object that was deleted"
-			if status, _ := response.Status(); status != nil {
-				if status.Status != metav1.StatusSuccess {
-					response.Fail(expected)
-				}
-				return
-			}
-			value := response.Fields()
-			answered := &unstructured.Unstructured{Object: value}
-			if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
-				response.Fail(expected)
-			}
-		},
-	}
-}
-
 // keeps fails the check unless an object is there and not being deleted.
 func keeps(p *runner.Probe, name, because string) {
 	response, object := p.Look(name)
@@ -157,79 +249,10 @@ func keeps(p *runner.Probe, name, because string) {
 
 const afterRefusal = "because its deletion was refused"
 
-func deleteUIDPrecondition() runner.Check {
-	return runner.Check{
-		ID: "delete-uid-precondition", Area: areaDeletes,
-		Rule:        "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
-		Detail:      "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
-		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
-		Run: func(p *runner.Probe) {
-			object := p.Make()
-			name := object.GetName()
-			deleteConflicts(p, name, map[string]any{"uid": uuid.NewUUID()})
-			if object.GetUID() == "" {
-				return
-			}
-			own := map[string]any{"uid": object.GetUID()}
-			response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own)))
-			if !response.OK() {
-				response.Fail("success, because the precondition has the uid of the object")
-			}
-		},
-	}
-}
-
 // deleteConflicts deletes an object with preconditions that do not hold.
 func deleteConflicts(p *runner.Probe, name string, preconditions map[string]any) {
 	p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", preconditions))).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
 	keeps(p, name, afterRefusal)
-}
-
-func deleteVersionPrecondition() runner.Check {
-	return runner.Check{
-		ID: "delete-version-precondition", Area: areaDeletes,
-		Rule:        "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
-		Detail:      "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
-		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
-		Run: func(p *runner.Probe) {
-			object := p.Make()
-			name, old := object.GetName(), object.GetResourceVersion()
-			changed := p.Label(name, colorLabel, "red")
-			if old == "" || changed.GetResourceVersion() == old {
-				runner.Leave("the resourceVersion of an object does not tell whether it was changed")
-			}
-			deleteConflicts(p, name, map[string]any{"resourceVersion": old})
-			for try := 1; ; try++ {
-				present := p.Read(name)
-				version := map[string]any{"resourceVersion": present.GetResourceVersion()}
-				response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", version)))
-				if response.OK() {
-					return
-				}
-				after := p.Read(name)
-				if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
-					response.Fail("success, because the precondition has the resourceVersion of the object")
-				}
-			}
-		},
-	}
-}
-
-func deletePropagationUnknown() runner.Check {
-	return runner.Check{
-		ID: "delete-propagation-unknown", Area: areaDeletes,
-		Rule:        "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
-		Detail:      "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
-		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
-		Run: func(p *runner.Probe) {
-			name := makeName(p)
-			p.Send(runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways"))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
-			keeps(p, name, afterRefusal)
-		},
-	}
 }
 
 const (
@@ -263,23 +286,6 @@ func makeDoomed(p *runner.Probe) *unstructured.Unstructured {
 func deletionOf(object *unstructured.Unstructured) string {
 	deletion, _, _ := unstructured.NestedString(object.Object, "metadata", "deletionTimestamp")
 	return deletion
-}
-
-func deleteFinalizers() runner.Check {
-	return runner.Check{
-		ID: "delete-finalizers", Area: areaDeletes,
-		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
-		Detail:      "Removes the finalizer with PUT and with PATCH.",
-		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
-		Run: func(p *runner.Probe) {
-			deleteHeld(p, removeByPut)
-			if !p.Resource.Has("patch") {
-				return
-			}
-			deleteHeld(p, removeByPatch)
-		},
-	}
 }
 
 // deleteHeld deletes an object with a finalizer, which remove removes.
@@ -327,39 +333,4 @@ func removeByPatch(p *runner.Probe, name string) *runner.Response {
 
 func withoutOurs(object *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(finalizer string) bool { return finalizer == runner.Finalizer })
-}
-
-func deleteFinal() runner.Check {
-	return runner.Check{
-		ID: "delete-final", Area: areaDeletes,
-		Rule:        "An object that is being deleted can't be restored, and can't get further finalizers.",
-		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
-		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
-		Run: func(p *runner.Probe) {
-			doomed := makeDoomed(p)
-			name := doomed.GetName()
-			sendChanged(p, name, func(object *unstructured.Unstructured) {
-				object.SetDeletionTimestamp(nil)
-				object.SetDeletionGracePeriodSeconds(nil)
-			})
-			response, object := p.Look(name)
-			if object == nil {
-				return
-			}
-			if deletionOf(object) == "" {
-				response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
-			}
-			sendChanged(p, name, func(object *unstructured.Unstructured) {
-				object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
-			})
-			response, object = p.Look(name)
-			if object == nil {
-				return
-			}
-			if slices.Contains(object.GetFinalizers(), lateFinalizer) {
-				response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
-			}
-		},
-	}
 }

@@ -20,12 +20,8 @@ const (
 	collecting = 10 * time.Second
 )
 
-func dependents() []runner.Check {
-	return []runner.Check{dependentsCollected(), ownersCollected(), dependentsKept()}
-}
-
-func dependentsCollected() runner.Check {
-	return runner.Check{
+var dependents = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "dependents-collected", Area: areaDependents,
 		Rule:        "An object is removed when the owner named in its ownerReferences is deleted.",
 		Detail:      "Deletes a ConfigMap that owns the object. Skipped if another ConfigMap with that owner is not removed either.",
@@ -57,20 +53,8 @@ func dependentsCollected() runner.Check {
 			}
 			response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
 		},
-	}
-}
-
-// namesOwner looks whether an object has kept its owner, without which it will never be removed.
-func namesOwner(p *runner.Probe, name string, owner metav1.OwnerReference) {
-	response := p.Send(runner.Get(p.Path(name)))
-	object := response.Object()
-	if !refersTo(object, owner) {
-		response.Fail("the object with the owner in metadata.ownerReferences with which it was created: %s %s", owner.Kind, owner.Name)
-	}
-}
-
-func ownersCollected() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "owners-collected", Area: areaDependents,
 		Rule:        "An object stays while an owner in its ownerReferences exists, and is removed when that owner is deleted.",
 		Detail:      "Creates a ConfigMap owned by an object and deletes the object once it is clear that a garbage collector runs and knows the resource; otherwise it is skipped.",
@@ -93,11 +77,8 @@ func ownersCollected() runner.Check {
 			}
 			response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
 		},
-	}
-}
-
-func dependentsKept() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "dependents-kept", Area: areaDependents,
 		Rule:        "Deleting an object with the propagationPolicy Orphan keeps its dependents, and removes their references to it.",
 		Detail:      "Like owners-collected, with that policy.",
@@ -125,6 +106,15 @@ func dependentsKept() runner.Check {
 				response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
 			}
 		},
+	},
+}
+
+// namesOwner looks whether an object has kept its owner, without which it will never be removed.
+func namesOwner(p *runner.Probe, name string, owner metav1.OwnerReference) {
+	response := p.Send(runner.Get(p.Path(name)))
+	object := response.Object()
+	if !refersTo(object, owner) {
+		response.Fail("the object with the owner in metadata.ownerReferences with which it was created: %s %s", owner.Kind, owner.Name)
 	}
 }
 

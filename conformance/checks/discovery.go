@@ -4,19 +4,16 @@
 package checks
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/conformance/runner"
 )
@@ -29,15 +26,8 @@ const (
 	aggregatedText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery"
 )
 
-func discovery() []runner.Check {
-	return []runner.Check{
-		discoveryGroup(), discoveryDocumentsAgree(), discoveryAggregated(), discoveryETag(), discoveryNames(), discoveryVerbs(),
-		discoverySubresources(), discoveryUnique(), discoveryVerbsServed(),
-	}
-}
-
-func discoveryGroup() runner.Check {
-	return runner.Check{
+var discovery = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "discovery-group", Area: areaDiscovery,
 		Rule:      "The group is listed at /apis with all its versions, and its preferred version is one of them; the core group's version is listed at /api.",
 		Detail:    "The version must be there with its groupVersion. A new group may be missing for a few seconds.",
@@ -63,20 +53,8 @@ func discoveryGroup() runner.Check {
 				}
 			})
 		},
-	}
-}
-
-// coreVersionListed is for the group that has no name.
-func coreVersionListed(p *runner.Probe) {
-	var list metav1.APIVersions
-	response := wantDocument(p, "/api", "the versions of the core group", &list)
-	if !slices.Contains(list.Versions, p.GroupVersion.Version) {
-		response.FailBecause(fmt.Sprintf("versions are %q", list.Versions), "%s among the versions", p.GroupVersion.Version)
-	}
-}
-
-func discoveryDocumentsAgree() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "discovery-documents-agree", Area: areaDiscovery,
 		Rule:      "/apis/GROUP agrees with what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
 		Detail:    "Compares names and versions, in any order. The core group has only the last document.",
@@ -95,6 +73,59 @@ func discoveryDocumentsAgree() runner.Check {
 				groupDocumentsAgree(p)
 			})
 		},
+	},
+	{
+		ID: "discovery-aggregated", Area: areaDiscovery,
+		Rule:      "The aggregated discovery document has the same resources, with the same properties, as the document of the group version.",
+		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories, and subresources. Skipped if the server has no aggregated discovery, or says that it is stale.",
+		Reference: aggregatedText,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				response, list := aggregatedDocument(p)
+				version := versionOf(list, p.GroupVersion)
+				if version == nil {
+					response.Fail("the group version %s in the aggregated document", p.GroupVersion)
+				}
+				if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
+					runner.Stop(errStale)
+				}
+				_, resources := resourcesOf(p)
+				wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
+				failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
+			})
+		},
+	},
+	{
+		ID: "discovery-etag", Area: areaDiscovery,
+		Rule:      "The aggregated discovery document has an ETag; a client that already has the document gets 304.",
+		Detail:    "Asks again with If-None-Match. Skipped if the server has no aggregated discovery.",
+		Reference: aggregatedText,
+		Run: func(p *runner.Probe) {
+			for range etagTries {
+				response, _ := aggregatedDocument(p)
+				etag := response.Header.Get("ETag")
+				if etag == "" {
+					response.Fail("an ETag")
+				}
+				again := p.Send(aggregatedRequest(p).With("If-None-Match", etag))
+				if again.Code == http.StatusNotModified {
+					return
+				}
+				if again.Code != http.StatusOK || again.Header.Get("ETag") == etag || string(again.Body) == string(response.Body) {
+					again.Fail("304 Not Modified: the document is the one whose ETag was sent")
+				}
+			}
+			runner.Leave("the document has changed each of %d times between two requests", etagTries)
+		},
+	},
+}
+
+// coreVersionListed is for the group that has no name.
+func coreVersionListed(p *runner.Probe) {
+	var list metav1.APIVersions
+	response := wantDocument(p, "/api", "the versions of the core group", &list)
+	if !slices.Contains(list.Versions, p.GroupVersion.Version) {
+		response.FailBecause(fmt.Sprintf("versions are %q", list.Versions), "%s among the versions", p.GroupVersion.Version)
 	}
 }
 
@@ -113,242 +144,128 @@ func groupDocumentsAgree(p *runner.Probe) {
 	}
 }
 
-// discoveryVerbNames are all that discovery can list; rights know more.
-var discoveryVerbNames = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy"}
+// etagTries is how often the document may change between two requests: other kinds of a cluster come
+// and go.
+const etagTries = 5
 
-var camelCase = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
-
-func discoveryNames() runner.Check {
-	return runner.Check{
-		ID: "discovery-names", Area: areaDiscovery,
-		Rule:      "Resource names, singular names, and short names are in lower case; kinds are in CamelCase.",
-		Detail:    "Names must be DNS labels. Whether a name is a plural can't be checked. If the singular name is missing, the kind in lower case stands for it, as in clients.",
-		Reference: apiConventions + "#types-kinds",
-		Run: func(p *runner.Probe) {
-			const expected = "names of resources that are lower-case DNS labels, and kinds in CamelCase"
-			judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
-				label := func(what, name string) {
-					if len(validation.IsDNS1123Label(name)) > 0 {
-						wrong = append(wrong, fmt.Sprintf("the %s %q is not a lower-case DNS label", what, name))
-					}
-				}
-				if strings.Contains(one.Name, "/") {
-					return nil
-				}
-				label("name", one.Name)
-				if one.SingularName != "" {
-					label("singular name", one.SingularName)
-				}
-				for _, name := range one.ShortNames {
-					label("short name", name)
-				}
-				if !camelCase.MatchString(one.Kind) {
-					wrong = append(wrong, fmt.Sprintf("the kind %q is not in CamelCase", one.Kind))
-				}
-				return wrong
-			})
-		},
+// aggregatedRequest asks for the aggregated document as clients do: one of the other sort will do.
+func aggregatedRequest(p *runner.Probe) runner.Request {
+	path := "/apis"
+	if p.GroupVersion.Group == "" {
+		path = "/api"
 	}
+	return runner.Get(path).With("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"+runner.JSON)
 }
 
-func discoveryVerbs() runner.Check {
-	return runner.Check{
-		ID: "discovery-verbs", Area: areaDiscovery,
-		Rule:      "Each resource and subresource has verbs, all of them verbs of Kubernetes.",
-		Detail:    "These are get, list, watch, create, update, patch, delete, deletecollection, and proxy.",
-		Reference: apiConventions + "#verbs-on-resources",
-		Run: func(p *runner.Probe) {
-			expected := "verbs of each resource, all of them among " + strings.Join(discoveryVerbNames, ", ")
-			judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
-				if len(one.Verbs) == 0 {
-					wrong = append(wrong, "no verbs")
-				}
-				for _, verb := range one.Verbs {
-					if !slices.Contains(discoveryVerbNames, verb) {
-						wrong = append(wrong, fmt.Sprintf("the verb %q", verb))
-					}
-				}
-				return wrong
-			})
-		},
+// aggregatedDocument returns the aggregated document. The check is left out if the server has none.
+func aggregatedDocument(p *runner.Probe) (*runner.Response, *apidiscovery.APIGroupDiscoveryList) {
+	response := p.Prepare("read the discovery document", aggregatedRequest(p))
+	var kind metav1.TypeMeta
+	if json.Unmarshal(response.Body, &kind) != nil || kind.Kind != "APIGroupDiscoveryList" || kind.APIVersion != apidiscovery.SchemeGroupVersion.String() {
+		runner.Leave("the server has no aggregated discovery of the version apidiscovery.k8s.io/v2")
 	}
+	list := &apidiscovery.APIGroupDiscoveryList{}
+	if err := json.Unmarshal(response.Body, list); err != nil {
+		response.FailBecause("it can't be read: "+err.Error(), "an APIGroupDiscoveryList")
+	}
+	return response, list
 }
 
-func discoverySubresources() runner.Check {
-	return runner.Check{
-		ID: "discovery-subresources", Area: areaDiscovery,
-		Rule:      "A subresource belongs to a listed resource; status has the kind of its resource, and scale is the Scale of autoscaling/v1.",
-		Detail:    "Other subresources may be of any kind.",
-		Reference: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#subresources",
-		Run: func(p *runner.Probe) {
-			response, resources := resourcesOf(p)
-			parents := map[string]metav1.APIResource{}
-			for _, one := range resources {
-				parents[one.Name] = one
-			}
-			var wrong []string
-			for _, one := range resources {
-				name, sub, isSub := strings.Cut(one.Name, "/")
-				if !isSub {
-					continue
-				}
-				parent, known := parents[name]
-				kind := kindText(p.GroupVersion, one.Group, one.Version, one.Kind)
-				switch {
-				case !known:
-					wrong = append(wrong, fmt.Sprintf("%s: there is no resource %q", one.Name, name))
-				case !isChecked(p, name):
-				case sub == "status" && kind != kindText(p.GroupVersion, parent.Group, parent.Version, parent.Kind):
-					wrong = append(wrong, fmt.Sprintf("%s: its kind is %s, but the kind of the resource is %s", one.Name, kind, parent.Kind))
-				case sub == "scale" && kind != "autoscaling/v1 Scale":
-					wrong = append(wrong, fmt.Sprintf("%s: its kind is %s", one.Name, kind))
-				}
-			}
-			failIfAny(response, wrong, "subresources of resources that are listed, status of the resource's kind, and scale of the kind autoscaling/v1 Scale")
-		},
-	}
-}
-
-func discoveryUnique() runner.Check {
-	return runner.Check{
-		ID: "discovery-unique", Area: areaDiscovery,
-		Rule:      "No two resources of the group version share a name, a short name, or a kind.",
-		Detail:    "All names must differ, because clients look for each. Checks all resources of the group version.",
-		Reference: apiConventions + "#short-names",
-		Run: func(p *runner.Probe) {
-			response, resources := resourcesOf(p)
-			entries, names, kinds := map[string]bool{}, map[string]string{}, map[string]string{}
-			var wrong []string
-			claim := func(taken map[string]string, what, name, resource string) {
-				if other, found := taken[name]; found && other != resource {
-					wrong = append(wrong, fmt.Sprintf("the %s %q of %s is taken by %s", what, name, resource, other))
-				}
-				taken[name] = resource
-			}
-			for _, one := range resources {
-				if entries[one.Name] {
-					wrong = append(wrong, fmt.Sprintf("%q is listed twice", one.Name))
-				}
-				entries[one.Name] = true
-				if strings.Contains(one.Name, "/") {
-					continue
-				}
-				claim(kinds, "kind", one.Kind, one.Name)
-				claim(names, "name", one.Name, one.Name)
-				if one.SingularName != "" {
-					claim(names, "singular name", one.SingularName, one.Name)
-				}
-				for _, name := range one.ShortNames {
-					claim(names, "short name", name, one.Name)
-				}
-			}
-			failIfAny(response, wrong, "each name and kind to be that of one resource only")
-		},
-	}
-}
-
-// watchLook is how long a watch may take to show that it is none.
-const watchLook = 2 * time.Second
-
-// verbTrials tries what discovery says of the verbs of a resource.
-type verbTrials struct {
-	*runner.Probe
-
-	// own is an object of the check; nil if it has none.
-	own *unstructured.Unstructured
-}
-
-func discoveryVerbsServed() runner.Check {
-	return runner.Check{
-		ID: "discovery-verbs-served", Area: areaDiscovery,
-		Rule:        "A verb that discovery lists does not get 405; one that it does not list does not succeed.",
-		Detail:      "Tries get, list, and watch, and the other verbs with dryRun, on names that do not exist or on an object of its own. Does not try deletecollection.",
-		Reference:   discoveryText,
-		PerResource: true,
-		Run: func(p *runner.Probe) {
-			t := &verbTrials{Probe: p}
-			t.makeOwn()
-			for _, verb := range []string{"get", "list", "create", "update", "patch", "delete"} {
-				request, ok := t.request(verb)
-				if !ok {
-					continue
-				}
-				response := p.Send(request.MayBeRefused())
-				switch {
-				case p.Resource.Has(verb) && response.Code == http.StatusMethodNotAllowed:
-					response.Fail("another answer than 405: discovery lists the verb %s", verb)
-				case !p.Resource.Has(verb) && response.OK():
-					response.Fail("no success: discovery does not list the verb %s", verb)
-				}
-			}
-			t.watch()
-		},
-	}
-}
-
-// makeOwn makes an object if that of a name that does not exist would tell nothing.
-func (t *verbTrials) makeOwn() {
-	if t.Namespace == "" || !t.Resource.Has("create", "get") || t.Resource.Has("update", "patch", "delete") {
-		return
-	}
-	err := runner.Try(func() { t.own = t.Make() })
-	var setup *runner.SetupError
-	var left *runner.LeftOut
-	if !errors.As(err, &setup) && !errors.As(err, &left) { // There are names that do not exist.
-		runner.StopOn(err)
-	}
-}
-
-// request returns one that does no harm whatever the server does with it.
-func (t *verbTrials) request(verb string) (runner.Request, bool) {
-	listed := t.Resource.Has(verb)
-	missing := &unstructured.Unstructured{Object: map[string]any{}}
-	missing.SetGroupVersionKind(t.Resource.GVK())
-	missing.SetName(t.Name())
-	missing.SetNamespace(t.Namespace)
-	missing.SetUID("00000000-0000-0000-0000-000000000000") // Not even a server that creates what is not there may do so.
-	object := missing
-	if t.own != nil && !listed {
-		object = t.own
-	}
-	path := t.Path(object.GetName())
-	switch verb {
-	case "get":
-		return runner.Get(path), true
-	case "list":
-		return runner.Get(t.Collection(), "limit", "1", "labelSelector", t.Selector()), true
-	case "create":
-		// If it is listed, all other checks create objects.
-		return runner.Post(t.Collection(), t.New(), "dryRun", "All"), !listed && t.Namespace != ""
-	case "update":
-		return runner.Put(path, object, "dryRun", "All"), true
-	case "patch":
-		return runner.Patch(path, types.MergePatchType, map[string]any{"metadata": map[string]any{}}, "dryRun", "All"), true
-	default:
-		return runner.Delete(path, runner.DeleteNow(), "dryRun", "All"), true
-	}
-}
-
-// watch tries the verb watch. A server that does not know it may well answer with a list.
-func (t *verbTrials) watch() {
-	listed := t.Resource.Has("watch")
-	request := runner.Get(t.Collection(), "timeoutSeconds", "1", "labelSelector", t.Selector())
-	stream, response := t.WatchWith(request.MayBeRefused())
-	if stream == nil {
-		if listed && response.Code == http.StatusMethodNotAllowed {
-			response.Fail("another answer than 405: discovery lists the verb watch")
+func versionOf(list *apidiscovery.APIGroupDiscoveryList, gv schema.GroupVersion) *apidiscovery.APIVersionDiscovery {
+	for _, group := range list.Items {
+		if group.Name != gv.Group {
+			continue
 		}
-		return
+		for i := range group.Versions {
+			if group.Versions[i].Version == gv.Version {
+				return &group.Versions[i]
+			}
+		}
 	}
-	defer stream.Close()
-	if listed {
-		return
+	return nil
+}
+
+// properties are those of resources and subresources that both sorts of documents have, as texts, by
+// the names of the resources.
+type properties map[string]map[string]string
+
+func propertiesOf(gv schema.GroupVersion, resources []metav1.APIResource) properties {
+	found := properties{}
+	for _, one := range resources {
+		found[one.Name] = map[string]string{"kind": kindText(gv, one.Group, one.Version, one.Kind), "verbs": setText(one.Verbs)}
+		if strings.Contains(one.Name, "/") {
+			continue
+		}
+		scope := apidiscovery.ScopeCluster
+		if one.Namespaced {
+			scope = apidiscovery.ScopeNamespace
+		}
+		found[one.Name]["scope"] = string(scope)
+		found[one.Name]["singular name"] = one.SingularName
+		found[one.Name]["short names"] = setText(one.ShortNames)
+		found[one.Name]["categories"] = setText(one.Categories)
 	}
-	limited, cancel := runner.Within(t.Context, watchLook)
-	defer cancel()
-	event, err := stream.Next(limited)
-	none := errors.Is(err, io.EOF) || errors.Is(err, runner.ErrNoEvent)
-	if none || err == nil && slices.Contains([]string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}, event.Type) {
-		stream.Fail("it is a watch", "no success: discovery does not list the verb watch")
+	return found
+}
+
+func aggregatedPropertiesOf(gv schema.GroupVersion, resources []apidiscovery.APIResourceDiscovery) properties {
+	found := properties{}
+	text := func(kind *metav1.GroupVersionKind) string {
+		if kind == nil {
+			return ""
+		}
+		return kindText(gv, kind.Group, kind.Version, kind.Kind)
 	}
+	for _, one := range resources {
+		for _, sub := range one.Subresources {
+			found[one.Resource+"/"+sub.Subresource] = map[string]string{"kind": text(sub.ResponseKind), "verbs": setText(sub.Verbs)}
+		}
+		if len(one.Verbs) == 0 && text(one.ResponseKind) == "" {
+			continue // It is only there for its subresources.
+		}
+		found[one.Resource] = map[string]string{
+			"kind": text(one.ResponseKind), "verbs": setText(one.Verbs), "scope": string(one.Scope), "singular name": one.SingularResource,
+			"short names": setText(one.ShortNames), "categories": setText(one.Categories),
+		}
+	}
+	return found
+}
+
+// kindText names a kind in full: without group and version it is of the resource's.
+func kindText(gv schema.GroupVersion, group, version, kind string) string {
+	if kind == "" {
+		return ""
+	}
+	if group == "" && version == "" {
+		group, version = gv.Group, gv.Version
+	}
+	return schema.GroupVersion{Group: group, Version: version}.String() + " " + kind
+}
+
+func setText(list []string) string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ",")
+}
+
+// differencesOf says where the aggregated document is not like the other one.
+func differencesOf(own, merged properties) []string {
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if merged[name] == nil {
+			wrong = append(wrong, name+" is missing")
+			continue
+		}
+		for _, property := range slices.Sorted(maps.Keys(own[name])) {
+			if a, b := own[name][property], merged[name][property]; a != b {
+				wrong = append(wrong, fmt.Sprintf("%s: %s: %q instead of %q", name, property, b, a))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		if own[name] == nil {
+			wrong = append(wrong, name+" is only in the aggregated document")
+		}
+	}
+	return wrong
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checks has the checks of package conformance. Each is a function that returns what the rule says and
-// how it is checked. The tests of the package have a server that breaks the rule, in the file of its area:
+// Package checks has the checks of package conformance: a table for each area, with what the rules say and how
+// they are checked. The tests of the package have a table of servers that break these rules:
 // reads_broken_test.go for reads.go.
 package checks

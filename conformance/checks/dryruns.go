@@ -41,15 +41,8 @@ func sendDry(p *runner.Probe, request runner.Request) *runner.Response {
 	return response.WantOK()
 }
 
-func dryRuns() []runner.Check {
-	return []runner.Check{
-		dryRunCreate(), dryRunUpdate(), dryRunPatch(), dryRunDelete(), dryRunInvalid(), fieldValidationStrict(), fieldValidationWarn(),
-		fieldValidationIgnore(),
-	}
-}
-
-func dryRunCreate() runner.Check {
-	return runner.Check{
+var dryRuns = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "dry-run-create", Area: areaDryRuns,
 		Rule:        "A POST with dryRun=All succeeds like one without it, and creates nothing.",
 		Detail:      "The content of the answer is not checked.",
@@ -59,11 +52,8 @@ func dryRunCreate() runner.Check {
 			object := p.New()
 			wantNotStored(p, sendDry(p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll)), object.GetName())
 		},
-	}
-}
-
-func dryRunUpdate() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "dry-run-update", Area: areaDryRuns,
 		Rule:        "A PUT with dryRun=All succeeds like one without it, and changes nothing.",
 		Detail:      "Adds an annotation to an object. The content of the answer is not checked.",
@@ -76,11 +66,8 @@ func dryRunUpdate() runner.Check {
 			response.WantOK()
 			wantNotes(p, response, name, noteOne, "")
 		},
-	}
-}
-
-func dryRunPatch() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "dry-run-patch", Area: areaDryRuns,
 		Rule:        "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
 		Detail:      "Sends a merge patch. The content of the answer is not checked.",
@@ -91,11 +78,8 @@ func dryRunPatch() runner.Check {
 			response := sendDry(p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
 			wantNotes(p, response, name, noteOne, "")
 		},
-	}
-}
-
-func dryRunDelete() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "dry-run-delete", Area: areaDryRuns,
 		Rule:        "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
 		Detail:      "Sends dryRun in the query, then in the body. The object must not be marked as being deleted either.",
@@ -119,11 +103,8 @@ func dryRunDelete() runner.Check {
 				}
 			}
 		},
-	}
-}
-
-func dryRunInvalid() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "dry-run-invalid", Area: areaDryRuns,
 		Rule:        "A value of dryRun other than All gets 422 and a Status, and nothing is done.",
 		Detail:      "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is accepted, too.",
@@ -134,26 +115,8 @@ func dryRunInvalid() runner.Check {
 			response := p.Send(runner.Post(p.Collection(), object, "dryRun", "Unknown")).WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest)
 			wantNotStored(p, response, object.GetName())
 		},
-	}
-}
-
-// withUnknownField returns an object that has one.
-func withUnknownField(p *runner.Probe) *unstructured.Unstructured {
-	object := p.New()
-	runner.StopOn(unstructured.SetNestedField(object.Object, "x", "metadata", unknownField))
-	return object
-}
-
-// withFieldTwice returns the JSON of an object that has an annotation twice.
-func withFieldTwice(object *unstructured.Unstructured) []byte {
-	addNotes(object, noteOne, "1")
-	data := runner.Must(json.Marshal(object))
-	once := []byte(`"` + noteOne + `":"1"`)
-	return bytes.Replace(data, once, []byte(string(once)+`,"`+noteOne+`":"2"`), 1)
-}
-
-func fieldValidationStrict() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "field-validation-strict", Area: areaValidation,
 		Rule:        "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
 		Detail:      "Sends an unknown field in metadata, and a duplicate annotation.",
@@ -177,7 +140,48 @@ func fieldValidationStrict() runner.Check {
 				wantNotStored(p, response, one.name)
 			}
 		},
-	}
+	},
+	{
+		ID: "field-validation-warn", Area: areaValidation,
+		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
+		Detail:      "Creates an object with an unknown field in its metadata.",
+		Reference:   validationDoc,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			response, warned := storeUnknown(p, metav1.FieldValidationWarn)
+			if !warned {
+				response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
+			}
+		},
+	},
+	{
+		ID: "field-validation-ignore", Area: areaValidation,
+		Rule:        "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
+		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
+		Reference:   validationDoc,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			response, warned := storeUnknown(p, metav1.FieldValidationIgnore)
+			if warned {
+				response.Fail("no Warning about the field %s", unknownField)
+			}
+		},
+	},
+}
+
+// withUnknownField returns an object that has one.
+func withUnknownField(p *runner.Probe) *unstructured.Unstructured {
+	object := p.New()
+	runner.StopOn(unstructured.SetNestedField(object.Object, "x", "metadata", unknownField))
+	return object
+}
+
+// withFieldTwice returns the JSON of an object that has an annotation twice.
+func withFieldTwice(object *unstructured.Unstructured) []byte {
+	addNotes(object, noteOne, "1")
+	data := runner.Must(json.Marshal(object))
+	once := []byte(`"` + noteOne + `":"1"`)
+	return bytes.Replace(data, once, []byte(string(once)+`,"`+noteOne+`":"2"`), 1)
 }
 
 // storeUnknown creates an object with an unknown field, which has to succeed. It returns the answer and
@@ -193,36 +197,4 @@ func storeUnknown(p *runner.Probe, validation string) (response *runner.Response
 		return warning.Code == warnCode && strings.Contains(warning.Text, unknownField)
 	})
 	return response, warned
-}
-
-func fieldValidationWarn() runner.Check {
-	return runner.Check{
-		ID: "field-validation-warn", Area: areaValidation,
-		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
-		Detail:      "Creates an object with an unknown field in its metadata.",
-		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
-		Run: func(p *runner.Probe) {
-			response, warned := storeUnknown(p, metav1.FieldValidationWarn)
-			if !warned {
-				response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
-			}
-		},
-	}
-}
-
-func fieldValidationIgnore() runner.Check {
-	return runner.Check{
-		ID: "field-validation-ignore", Area: areaValidation,
-		Rule:        "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
-		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
-		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
-		Run: func(p *runner.Probe) {
-			response, warned := storeUnknown(p, metav1.FieldValidationIgnore)
-			if warned {
-				response.Fail("no Warning about the field %s", unknownField)
-			}
-		},
-	}
 }

@@ -24,10 +24,95 @@ const (
 	aboutBoth = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2334-graduate-server-side-get-and-partial-objects-to-GA"
 )
 
-func formats() []runner.Check {
-	return []runner.Check{
-		tableList(), tableObject(), tableIncludeObject(), tableWatch(), tableFallback(), metadataObject(), metadataList(), metadataWatch(),
-	}
+var formats = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
+		ID: "metadata-object", Area: areaFormats,
+		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",
+		Detail:      "Gets an object both ways. Of its annotations, only the one it was created with is compared. Servers that don't support this must return 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			made := p.Create(annotated(p))
+			for try := 1; ; try++ {
+				value, response := getMetadata(p, asMetadata, "PartialObjectMetadata", p.Path(made.GetName()))
+				if found := besidesMetadata(value); found != "" {
+					response.FailBecause(found, "metadata only")
+				}
+				if sameMetadata(value, made.Object) {
+					return
+				}
+				partial := &unstructured.Unstructured{Object: value}
+				if partial.GetResourceVersion() == made.GetResourceVersion() || try == metadataTries {
+					response.FailBecause("the metadata differs", "the metadata of the object: %v", made.Object["metadata"])
+				}
+				made = p.Read(made.GetName())
+			}
+		},
+	},
+	{
+		ID: "metadata-list", Area: areaFormats,
+		Rule:        "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
+		Detail:      "Lists two objects; those that are there where clients don't create any. Servers that don't support this must return 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			missing := map[string]*unstructured.Unstructured{}
+			if p.Resource.ShownOnly() {
+				names := some(p, 1)
+				missing[names[0]] = p.Read(names[0])
+			} else {
+				for range 2 {
+					made := p.Create(annotated(p))
+					missing[made.GetName()] = made
+				}
+			}
+			value, response := getMetadata(p, asMetadataList, "PartialObjectMetadataList", p.Collection(), ours(p)...)
+			items, _ := value["items"].([]any)
+			for _, item := range items {
+				fields, _ := item.(map[string]any)
+				if found := besidesMetadata(fields); found != "" {
+					response.FailBecause(found, "items with metadata only")
+				}
+				partial := &unstructured.Unstructured{Object: fields}
+				made := missing[partial.GetName()]
+				// Without a resourceVersion nobody can say that it is still the same object: metrics have the time of the request.
+				unchanged := made != nil && made.GetResourceVersion() != "" && partial.GetResourceVersion() == made.GetResourceVersion()
+				if unchanged && !sameMetadata(fields, made.Object) {
+					response.FailBecause("the metadata of "+made.GetName()+" is another", "the metadata of the object: %v", made.Object["metadata"])
+				}
+				delete(missing, partial.GetName())
+			}
+			for name := range missing {
+				response.FailBecause("there is no item for "+name, "an item for each object")
+			}
+		},
+	},
+	{
+		ID: "metadata-watch", Area: areaFormats,
+		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
+		Detail:      "Servers that don't support this must return 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		Run: steadily(func(p *runner.Probe) {
+			stream := watchAs(p, asMetadata)
+			defer stream.Close()
+			states, end := livesAndEnds(p)
+			for {
+				event := nextAbout(stream, "events about two objects, up to that of "+end.GetName(), states[0].GetName(), end.GetName())
+				object := event.Object
+				found := besidesMetadata(object.Object)
+				if object.GetKind() != "PartialObjectMetadata" || object.GetAPIVersion() != metav1.SchemeGroupVersion.String() {
+					found = fmt.Sprintf("an event has apiVersion %q and kind %q", object.GetAPIVersion(), object.GetKind())
+				}
+				if found != "" {
+					stream.Fail(found, "events with PartialObjectMetadata of meta.k8s.io/v1, which has metadata only")
+				}
+				if object.GetName() == end.GetName() {
+					return
+				}
+			}
+		}),
+	},
 }
 
 const (
@@ -89,101 +174,4 @@ func sameMetadata(a, b map[string]any) bool {
 		fields["annotations"] = value
 	}
 	return reflect.DeepEqual(fieldsA, fieldsB)
-}
-
-func metadataObject() runner.Check {
-	return runner.Check{
-		ID: "metadata-object", Area: areaFormats,
-		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",
-		Detail:      "Gets an object both ways. Of its annotations, only the one it was created with is compared. Servers that don't support this must return 406.",
-		Reference:   aboutMetadata,
-		PerResource: true, Verbs: []string{"create", "get"},
-		Run: func(p *runner.Probe) {
-			made := p.Create(annotated(p))
-			for try := 1; ; try++ {
-				value, response := getMetadata(p, asMetadata, "PartialObjectMetadata", p.Path(made.GetName()))
-				if found := besidesMetadata(value); found != "" {
-					response.FailBecause(found, "metadata only")
-				}
-				if sameMetadata(value, made.Object) {
-					return
-				}
-				partial := &unstructured.Unstructured{Object: value}
-				if partial.GetResourceVersion() == made.GetResourceVersion() || try == metadataTries {
-					response.FailBecause("the metadata differs", "the metadata of the object: %v", made.Object["metadata"])
-				}
-				made = p.Read(made.GetName())
-			}
-		},
-	}
-}
-
-func metadataList() runner.Check {
-	return runner.Check{
-		ID: "metadata-list", Area: areaFormats,
-		Rule:        "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
-		Detail:      "Lists two objects; those that are there where clients don't create any. Servers that don't support this must return 406.",
-		Reference:   aboutMetadata,
-		PerResource: true, Verbs: []string{"get", "list"},
-		Run: func(p *runner.Probe) {
-			missing := map[string]*unstructured.Unstructured{}
-			if p.Resource.ShownOnly() {
-				names := some(p, 1)
-				missing[names[0]] = p.Read(names[0])
-			} else {
-				for range 2 {
-					made := p.Create(annotated(p))
-					missing[made.GetName()] = made
-				}
-			}
-			value, response := getMetadata(p, asMetadataList, "PartialObjectMetadataList", p.Collection(), ours(p)...)
-			items, _ := value["items"].([]any)
-			for _, item := range items {
-				fields, _ := item.(map[string]any)
-				if found := besidesMetadata(fields); found != "" {
-					response.FailBecause(found, "items with metadata only")
-				}
-				partial := &unstructured.Unstructured{Object: fields}
-				made := missing[partial.GetName()]
-				// Without a resourceVersion nobody can say that it is still the same object: metrics have the time of the request.
-				unchanged := made != nil && made.GetResourceVersion() != "" && partial.GetResourceVersion() == made.GetResourceVersion()
-				if unchanged && !sameMetadata(fields, made.Object) {
-					response.FailBecause("the metadata of "+made.GetName()+" is another", "the metadata of the object: %v", made.Object["metadata"])
-				}
-				delete(missing, partial.GetName())
-			}
-			for name := range missing {
-				response.FailBecause("there is no item for "+name, "an item for each object")
-			}
-		},
-	}
-}
-
-func metadataWatch() runner.Check {
-	return runner.Check{
-		ID: "metadata-watch", Area: areaFormats,
-		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
-		Detail:      "Servers that don't support this must return 406.",
-		Reference:   aboutMetadata,
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
-		Run: steadily(func(p *runner.Probe) {
-			stream := watchAs(p, asMetadata)
-			defer stream.Close()
-			states, end := livesAndEnds(p)
-			for {
-				event := nextAbout(stream, "events about two objects, up to that of "+end.GetName(), states[0].GetName(), end.GetName())
-				object := event.Object
-				found := besidesMetadata(object.Object)
-				if object.GetKind() != "PartialObjectMetadata" || object.GetAPIVersion() != metav1.SchemeGroupVersion.String() {
-					found = fmt.Sprintf("an event has apiVersion %q and kind %q", object.GetAPIVersion(), object.GetKind())
-				}
-				if found != "" {
-					stream.Fail(found, "events with PartialObjectMetadata of meta.k8s.io/v1, which has metadata only")
-				}
-				if object.GetName() == end.GetName() {
-					return
-				}
-			}
-		}),
-	}
 }

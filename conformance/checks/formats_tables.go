@@ -79,8 +79,8 @@ func wrongRow(r *row, columns int) string {
 
 const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
 
-func tableList() runner.Check {
-	return runner.Check{
+var formatsTables = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "table-list", Area: areaFormats,
 		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
 		Detail:      "There must be a column Name of type string and format name with the names of the objects, unless clients create none of them. Servers without tables must return 406.",
@@ -120,11 +120,8 @@ func tableList() runner.Check {
 				response.FailBecause("there is no row for "+name, "a row for each object")
 			}
 		},
-	}
-}
-
-func tableObject() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "table-object", Area: areaFormats,
 		Rule:        "An object as a Table has one row.",
 		Detail:      "The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
@@ -143,11 +140,8 @@ func tableObject() runner.Check {
 				response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
 			}
 		},
-	}
-}
-
-func tableIncludeObject() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "table-include-object", Area: areaFormats,
 		Rule:        "The rows of a Table have no object with includeObject=None, and the complete one with includeObject=Object.",
 		Detail:      "Lists as a Table both ways. Servers without tables must return 406.",
@@ -176,11 +170,8 @@ func tableIncludeObject() runner.Check {
 			}
 			response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
 		},
-	}
-}
-
-func tableWatch() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "table-watch", Area: areaFormats,
 		Rule:        "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
 		Detail:      "Later Tables may omit the columns. Servers without tables must return 406.",
@@ -206,7 +197,30 @@ func tableWatch() runner.Check {
 				}
 			}
 		}),
-	}
+	},
+	{
+		ID: "table-fallback", Area: areaFormats,
+		Rule:        "A client that accepts a Table or else plain JSON gets the one that the server supports.",
+		Detail:      "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"list"},
+		Run: func(p *runner.Probe) {
+			for _, accept := range []string{asTable + ",application/json", asNoTable} {
+				response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
+				const expected = "a list in plain JSON, or a Table"
+				if !response.OK() {
+					response.Fail(expected)
+				}
+				var value struct {
+					Items []any `json:"items"`
+				}
+				t, _ := readTable(response.Body)
+				if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
+					response.Fail(expected)
+				}
+			}
+		},
+	},
 }
 
 // rowOfEvent returns the row of the Table of an event, or what is wrong with it. The number of columns
@@ -246,30 +260,4 @@ func watchAs(p *runner.Probe, format string) *runner.Stream {
 		response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
 	}
 	return stream
-}
-
-func tableFallback() runner.Check {
-	return runner.Check{
-		ID: "table-fallback", Area: areaFormats,
-		Rule:        "A client that accepts a Table or else plain JSON gets the one that the server supports.",
-		Detail:      "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
-		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"list"},
-		Run: func(p *runner.Probe) {
-			for _, accept := range []string{asTable + ",application/json", asNoTable} {
-				response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
-				const expected = "a list in plain JSON, or a Table"
-				if !response.OK() {
-					response.Fail(expected)
-				}
-				var value struct {
-					Items []any `json:"items"`
-				}
-				t, _ := readTable(response.Body)
-				if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
-					response.Fail(expected)
-				}
-			}
-		},
-	}
 }

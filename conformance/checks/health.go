@@ -18,12 +18,8 @@ import (
 
 const areaHealth = "Health"
 
-func health() []runner.Check {
-	return []runner.Check{healthEndpoints(), healthVersion(), healthMetrics()}
-}
-
-func healthEndpoints() runner.Check {
-	return runner.Check{
+var health = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "health-livez-readyz", Area: areaHealth,
 		Rule:      "A healthy server returns 200 at /livez and /readyz, or at the older /healthz.",
 		Detail:    "Tries for a few seconds. The text of the answer is for people and is not checked.",
@@ -41,11 +37,8 @@ func healthEndpoints() runner.Check {
 				ready.Want(http.StatusOK)
 			})
 		},
-	}
-}
-
-func healthVersion() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "health-version", Area: areaHealth,
 		Rule:      "/version returns the version of the server as JSON.",
 		Detail:    "gitVersion must be a version, and major and minor must be set.",
@@ -71,11 +64,8 @@ func healthVersion() runner.Check {
 				response.FailBecause(fmt.Sprintf("gitVersion is %q", info.GitVersion), "%s", expected)
 			}
 		},
-	}
-}
-
-func healthMetrics() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "health-metrics", Area: areaHealth,
 		Rule:      "/metrics returns metrics in the text format of Prometheus.",
 		Detail:    "Each line must be a comment or a sample, and at least one sample must have a TYPE.",
@@ -109,7 +99,7 @@ func healthMetrics() runner.Check {
 				response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
 			}
 		},
-	}
+	},
 }
 
 // typedMetric returns the metric of which a comment says the type; empty if it says nothing.

@@ -24,16 +24,8 @@ const (
 	listVersionsAnchor = "#semantics-for-get-and-list"
 )
 
-func lists() []runner.Check {
-	return []runner.Check{
-		listKind(), listResourceVersion(), listComplete(), listItems(), listAllNamespaces(), listPages(), listSnapshot(), listRemaining(),
-		listContinueInvalid(), listLabelSelector(), listFieldSelector(), listFieldSelectorUnknown(), listSelectorMalformed(), listVersionAny(),
-		listVersionExact(), listVersionNotOlder(), listVersionFuture(), listVersionMalformed(), listMatchWithoutVersion(),
-	}
-}
-
-func listKind() runner.Check {
-	return runner.Check{
+var lists = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "list-kind", Area: areaLists,
 		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, even if it is empty.",
 		Detail:      "Lists no objects, then one. Where clients don't create any: those that are there.",
@@ -44,26 +36,8 @@ func listKind() runner.Check {
 			some(p, 1)
 			wantListKind(p)
 		},
-	}
-}
-
-func wantListKind(p *runner.Probe) {
-	response := p.Prepare("list objects", runner.Get(p.Collection(), ours(p)...))
-	value := response.JSON()
-	kind, _ := value["kind"].(string)
-	if name, isList := strings.CutSuffix(kind, "List"); !isList || name == "" {
-		response.FailBecause(fmt.Sprintf("the kind is %q", kind), "a list whose kind is %sList", p.Resource.Kind)
-	}
-	if version, _ := value["apiVersion"].(string); version != p.GroupVersion.String() {
-		response.FailBecause(fmt.Sprintf("the apiVersion is %q", version), "a list whose apiVersion is %s", p.GroupVersion)
-	}
-	if _, isArray := value["items"].([]any); !isArray {
-		response.Fail("a list whose items are an array, [] if there are none")
-	}
-}
-
-func listResourceVersion() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-resource-version", Area: areaLists,
 		Rule:        "A list has a metadata.resourceVersion, which is not 0 and not older than its items.",
 		Detail:      "Lists the objects of one namespace and of all. Ages are compared only if the resourceVersions are numbers.",
@@ -77,25 +51,8 @@ func listResourceVersion() runner.Check {
 			}
 			wantListVersion(p, p.Resource.CollectionPath(""))
 		},
-	}
-}
-
-func wantListVersion(p *runner.Probe, path string) {
-	list := readList(p, path, ours(p)...)
-	version := list.version()
-	if version == "" || version == "0" {
-		list.FailBecause(fmt.Sprintf("it is %q", version), "a list with a metadata.resourceVersion that is not 0")
-	}
-	for _, item := range list.items {
-		if newer, known := compareVersions(item.GetResourceVersion(), version); known && newer {
-			list.FailBecause(fmt.Sprintf("%s has the resourceVersion %s, the list %s", item.GetName(), item.GetResourceVersion(), version),
-				"a list whose metadata.resourceVersion is not older than that of its items")
-		}
-	}
-}
-
-func listComplete() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-complete", Area: areaLists,
 		Rule:        "A list shows an object completely as soon as its creation was answered.",
 		Detail:      "Lists right after creating an object, and compares all but metadata and status with what GET returns. Where clients don't create any: one that is there.",
@@ -119,6 +76,85 @@ func listComplete() runner.Check {
 				}
 			}
 		},
+	},
+	{
+		ID: "list-items", Area: areaLists,
+		Rule:        "The items of a list have the same metadata as GET returns.",
+		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations, and the like of a new object; of one that is there where clients don't create any.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			name := annotatedOrShown(p)
+			object, list := readSteady(p, name)
+			item := list.item(name)
+			if item == nil {
+				runner.Leave("the object is not in the list")
+			}
+			metadata, _ := object.Object["metadata"].(map[string]any)
+			listed, _ := item.Object["metadata"].(map[string]any)
+			for _, field := range []string{
+				"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "annotations", "finalizers", "ownerReferences",
+			} {
+				if !reflect.DeepEqual(metadata[field], listed[field]) {
+					list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", name, field, metadata[field])
+				}
+			}
+		},
+	},
+	{
+		ID: "list-all-namespaces", Area: areaLists,
+		Rule:        "A list without a namespace has the objects of all namespaces; a list of one namespace has only its own.",
+		Detail:      "Creates objects in two namespaces, and lists all namespaces and each of the two.",
+		Reference:   apiConcepts + "#resource-uris",
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			if p.Namespace == "" {
+				runner.Leave("the resource has no namespaces")
+			}
+			made := p.Make()
+			own, everywhere := made.GetName(), p.Resource.CollectionPath("")
+			wantNames(p, everywhere, ours(p), own)
+			namespace := p.OtherNamespace()
+			object := p.New()
+			p.Resource.Maker.Place(object, namespace)
+			p.Create(object)
+			other := object.GetName()
+			for _, list := range []struct {
+				path  string
+				names []string
+			}{{everywhere, []string{own, other}}, {p.Collection(), []string{own}}, {p.Resource.CollectionPath(namespace), []string{other}}} {
+				wantNames(p, list.path, ours(p), list.names...)
+			}
+		},
+	},
+}
+
+func wantListKind(p *runner.Probe) {
+	response := p.Prepare("list objects", runner.Get(p.Collection(), ours(p)...))
+	value := response.JSON()
+	kind, _ := value["kind"].(string)
+	if name, isList := strings.CutSuffix(kind, "List"); !isList || name == "" {
+		response.FailBecause(fmt.Sprintf("the kind is %q", kind), "a list whose kind is %sList", p.Resource.Kind)
+	}
+	if version, _ := value["apiVersion"].(string); version != p.GroupVersion.String() {
+		response.FailBecause(fmt.Sprintf("the apiVersion is %q", version), "a list whose apiVersion is %s", p.GroupVersion)
+	}
+	if _, isArray := value["items"].([]any); !isArray {
+		response.Fail("a list whose items are an array, [] if there are none")
+	}
+}
+
+func wantListVersion(p *runner.Probe, path string) {
+	list := readList(p, path, ours(p)...)
+	version := list.version()
+	if version == "" || version == "0" {
+		list.FailBecause(fmt.Sprintf("it is %q", version), "a list with a metadata.resourceVersion that is not 0")
+	}
+	for _, item := range list.items {
+		if newer, known := compareVersions(item.GetResourceVersion(), version); known && newer {
+			list.FailBecause(fmt.Sprintf("%s has the resourceVersion %s, the list %s", item.GetName(), item.GetResourceVersion(), version),
+				"a list whose metadata.resourceVersion is not older than that of its items")
+		}
 	}
 }
 
@@ -148,33 +184,6 @@ func readSteady(p *runner.Probe, name string) (*unstructured.Unstructured, *list
 	return nil, nil
 }
 
-func listItems() runner.Check {
-	return runner.Check{
-		ID: "list-items", Area: areaLists,
-		Rule:        "The items of a list have the same metadata as GET returns.",
-		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations, and the like of a new object; of one that is there where clients don't create any.",
-		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"get", "list"},
-		Run: func(p *runner.Probe) {
-			name := annotatedOrShown(p)
-			object, list := readSteady(p, name)
-			item := list.item(name)
-			if item == nil {
-				runner.Leave("the object is not in the list")
-			}
-			metadata, _ := object.Object["metadata"].(map[string]any)
-			listed, _ := item.Object["metadata"].(map[string]any)
-			for _, field := range []string{
-				"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "annotations", "finalizers", "ownerReferences",
-			} {
-				if !reflect.DeepEqual(metadata[field], listed[field]) {
-					list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", name, field, metadata[field])
-				}
-			}
-		},
-	}
-}
-
 // annotatedOrShown returns the name of a new object with an annotation, or of one that is only shown.
 func annotatedOrShown(p *runner.Probe) string {
 	if p.Resource.ShownOnly() {
@@ -185,35 +194,6 @@ func annotatedOrShown(p *runner.Probe) string {
 	object.SetAnnotations(map[string]string{sizeLabel: "large"})
 	made := p.Create(object)
 	return made.GetName()
-}
-
-func listAllNamespaces() runner.Check {
-	return runner.Check{
-		ID: "list-all-namespaces", Area: areaLists,
-		Rule:        "A list without a namespace has the objects of all namespaces; a list of one namespace has only its own.",
-		Detail:      "Creates objects in two namespaces, and lists all namespaces and each of the two.",
-		Reference:   apiConcepts + "#resource-uris",
-		PerResource: true, Verbs: []string{"create", "get", "list"},
-		Run: func(p *runner.Probe) {
-			if p.Namespace == "" {
-				runner.Leave("the resource has no namespaces")
-			}
-			made := p.Make()
-			own, everywhere := made.GetName(), p.Resource.CollectionPath("")
-			wantNames(p, everywhere, ours(p), own)
-			namespace := p.OtherNamespace()
-			object := p.New()
-			p.Resource.Maker.Place(object, namespace)
-			p.Create(object)
-			other := object.GetName()
-			for _, list := range []struct {
-				path  string
-				names []string
-			}{{everywhere, []string{own, other}}, {p.Collection(), []string{own}}, {p.Resource.CollectionPath(namespace), []string{other}}} {
-				wantNames(p, list.path, ours(p), list.names...)
-			}
-		},
-	}
 }
 
 // wantNames fails the check unless a list has just the objects with these names.

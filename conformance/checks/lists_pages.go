@@ -39,8 +39,8 @@ func pageAfter(p *runner.Probe, page *listed, limit int) *listed {
 	return listOf(response)
 }
 
-func listPages() runner.Check {
-	return runner.Check{
+var listsPages = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "list-pages", Area: areaLists,
 		Rule:        "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",
 		Detail:      "Lists five objects with limit=2; those that are there where clients don't create any. The server may ignore limit if it then returns everything.",
@@ -59,7 +59,87 @@ func listPages() runner.Check {
 				}
 			}
 		},
-	}
+	},
+	{
+		ID: "list-snapshot", Area: areaLists,
+		Rule:        "All pages of a list show the same state, whatever is created or deleted in the meantime.",
+		Detail:      "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list", "delete"},
+		Run: func(p *runner.Probe) {
+			names := makeSome(p, pagedObjects)
+			first := firstPage(p, pageSize)
+			later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
+			if first.token() == "" || len(later) == 0 {
+				runner.Leave(noPages)
+			}
+			deleted := later[len(later)-1]
+			p.Prepare("delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow()))
+			created := p.Make()
+			shown := false
+			page := first
+			for count := 1; page.token() != "" && count < mostPages; count++ {
+				if page = snapshotPage(p, page); page == nil {
+					return
+				}
+				if page.version() != first.version() {
+					page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
+				}
+				if page.item(created.GetName()) != nil {
+					page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
+				}
+				shown = shown || page.item(deleted) != nil
+			}
+			if !shown && page.token() == "" {
+				page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
+			}
+		},
+	},
+	{
+		ID: "list-remaining", Area: areaLists,
+		Rule:        "A list has remainingItemCount only if there are more pages and no selector.",
+		Detail:      "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
+		Reference:   listMetaPage,
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			makeSome(p, 2)
+			for _, query := range [][]string{nil, {"limit", "1"}} {
+				selected := readOurs(p, query...)
+				if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
+					selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
+				}
+			}
+			all := readList(p, p.Collection(), "limit", "1")
+			count, ok := all.metadata["remainingItemCount"]
+			if !ok || count == nil {
+				return
+			}
+			if all.token() == "" {
+				all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
+			}
+			if number, isNumber := numberIn(count); !isNumber || number < 1 {
+				all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
+			}
+		},
+	},
+	{
+		ID: "list-continue-invalid", Area: areaLists,
+		Rule:        "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
+		Detail:      "Sends malformed tokens. Does not apply to servers without pages.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			makeSome(p, pageSize+1)
+			first := firstPage(p, pageSize)
+			if first.token() == "" {
+				runner.Leave(noPages)
+			}
+			// The second one is {} in base64.
+			for _, token := range []string{"conformance", "e30"} {
+				p.Send(runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...)).WantStatus("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity)
+			}
+		},
+	},
 }
 
 // readPages returns the names on all pages, of which none is on two, and the last page. There are some objects.
@@ -103,44 +183,6 @@ func stillShown(p *runner.Probe, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !there[name] })
 }
 
-func listSnapshot() runner.Check {
-	return runner.Check{
-		ID: "list-snapshot", Area: areaLists,
-		Rule:        "All pages of a list show the same state, whatever is created or deleted in the meantime.",
-		Detail:      "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
-		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list", "delete"},
-		Run: func(p *runner.Probe) {
-			names := makeSome(p, pagedObjects)
-			first := firstPage(p, pageSize)
-			later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
-			if first.token() == "" || len(later) == 0 {
-				runner.Leave(noPages)
-			}
-			deleted := later[len(later)-1]
-			p.Prepare("delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow()))
-			created := p.Make()
-			shown := false
-			page := first
-			for count := 1; page.token() != "" && count < mostPages; count++ {
-				if page = snapshotPage(p, page); page == nil {
-					return
-				}
-				if page.version() != first.version() {
-					page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
-				}
-				if page.item(created.GetName()) != nil {
-					page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
-				}
-				shown = shown || page.item(deleted) != nil
-			}
-			if !shown && page.token() == "" {
-				page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
-			}
-		},
-	}
-}
-
 // snapshotPage is pageAfter, but leaves out what another check finds wrong with pages.
 func snapshotPage(p *runner.Probe, page *listed) (next *listed) {
 	err := runner.Try(func() { next = pageAfter(p, page, pageSize) })
@@ -150,55 +192,4 @@ func snapshotPage(p *runner.Probe, page *listed) (next *listed) {
 	}
 	runner.StopOn(err)
 	return next
-}
-
-func listRemaining() runner.Check {
-	return runner.Check{
-		ID: "list-remaining", Area: areaLists,
-		Rule:        "A list has remainingItemCount only if there are more pages and no selector.",
-		Detail:      "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
-		Reference:   listMetaPage,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
-		Run: func(p *runner.Probe) {
-			makeSome(p, 2)
-			for _, query := range [][]string{nil, {"limit", "1"}} {
-				selected := readOurs(p, query...)
-				if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
-					selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
-				}
-			}
-			all := readList(p, p.Collection(), "limit", "1")
-			count, ok := all.metadata["remainingItemCount"]
-			if !ok || count == nil {
-				return
-			}
-			if all.token() == "" {
-				all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
-			}
-			if number, isNumber := numberIn(count); !isNumber || number < 1 {
-				all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
-			}
-		},
-	}
-}
-
-func listContinueInvalid() runner.Check {
-	return runner.Check{
-		ID: "list-continue-invalid", Area: areaLists,
-		Rule:        "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
-		Detail:      "Sends malformed tokens. Does not apply to servers without pages.",
-		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
-		Run: func(p *runner.Probe) {
-			makeSome(p, pageSize+1)
-			first := firstPage(p, pageSize)
-			if first.token() == "" {
-				runner.Leave(noPages)
-			}
-			// The second one is {} in base64.
-			for _, token := range []string{"conformance", "e30"} {
-				p.Send(runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...)).WantStatus("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity)
-			}
-		},
-	}
 }

@@ -20,8 +20,8 @@ const noSuchField = "spec.conformanceNoSuchField"
 // malformedSelectors are no label selectors.
 var malformedSelectors = []string{colorLabel + " in (red", colorLabel + "=red=blue", "!!"} //nolint:gochecknoglobals // A constant.
 
-func listLabelSelector() runner.Check {
-	return runner.Check{
+var listsSelectors = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "list-label-selector", Area: areaLists,
 		Rule:        "A labelSelector supports =, ==, !=, in, notin, key, and !key; != and notin also select objects without the label.",
 		Detail:      "Creates three objects with different labels, and lists with each operator.",
@@ -50,11 +50,8 @@ func listLabelSelector() runner.Check {
 				wantNames(p, p.Collection(), query, test.names...)
 			}
 		},
-	}
-}
-
-func listFieldSelector() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-field-selector", Area: areaLists,
 		Rule:        "A fieldSelector selects by metadata.name and metadata.namespace.",
 		Detail:      "Lists with = and != for both; resources without namespaces by name only.",
@@ -82,11 +79,8 @@ func listFieldSelector() runner.Check {
 				wantNames(p, p.Collection(), ours(p, "fieldSelector", test.selector), test.names...)
 			}
 		},
-	}
-}
-
-func listFieldSelectorUnknown() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-field-selector-unknown", Area: areaLists,
 		Rule:        "A fieldSelector for a field that can't be selected by gets 400 or 422; it is never ignored.",
 		Detail:      "Selects by a field that does not exist.",
@@ -95,11 +89,8 @@ func listFieldSelectorUnknown() runner.Check {
 		Run: func(p *runner.Probe) {
 			wantNoList(p, ours(p, "fieldSelector", noSuchField+"=1")...)
 		},
-	}
-}
-
-func listSelectorMalformed() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-selector-malformed", Area: areaLists,
 		Rule:        "A malformed selector gets 400 or 422.",
 		Detail:      "Sends several malformed labelSelectors and a malformed fieldSelector.",
@@ -111,19 +102,8 @@ func listSelectorMalformed() runner.Check {
 			}
 			wantNoList(p, ours(p, "fieldSelector", "metadata.name")...)
 		},
-	}
-}
-
-// wantNoList fails the check unless a list is refused as a mistake of the client.
-func wantNoList(p *runner.Probe, query ...string) {
-	p.Send(runner.Get(p.Collection(), query...)).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
-}
-
-// farFuture is how many writes a server does not do before a check ends.
-const farFuture = 1 << 32
-
-func listVersionAny() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-version-any", Area: areaLists,
 		Rule:        "A list with resourceVersion=0 returns a list, of any age.",
 		Detail:      "Lists with and without resourceVersionMatch=NotOlderThan.",
@@ -138,11 +118,8 @@ func listVersionAny() runner.Check {
 				listOf(response)
 			}
 		},
-	}
-}
-
-func listVersionExact() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-version-exact", Area: areaLists,
 		Rule:        "A list with resourceVersionMatch=Exact shows the state at that resourceVersion, or gets 410.",
 		Detail:      "Lists, changes one object and creates another, then lists again with the resourceVersion of the first list.",
@@ -180,11 +157,8 @@ func listVersionExact() runner.Check {
 				list.Fail("%s without the label %s, which it got later", made.GetName(), colorLabel)
 			}
 		},
-	}
-}
-
-func listVersionNotOlder() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-version-not-older", Area: areaLists,
 		Rule:        "A list with resourceVersionMatch=NotOlderThan shows what was written at that resourceVersion.",
 		Detail:      "Changes an object, and lists with its new resourceVersion.",
@@ -207,21 +181,8 @@ func listVersionNotOlder() runner.Check {
 				list.Fail("a list with %s, and its label %s, which was written at that resourceVersion", made.GetName(), colorLabel)
 			}
 		},
-	}
-}
-
-// askWhenThere asks for a list again while a server that is behind says so.
-func askWhenThere(p *runner.Probe, query ...string) *runner.Response {
-	for try := 1; ; try++ {
-		response := p.Send(runner.Get(p.Collection(), query...))
-		if response.Code != http.StatusGatewayTimeout || try == attempts {
-			return response
-		}
-	}
-}
-
-func listVersionFuture() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-version-future", Area: areaLists,
 		Rule:        "A list with a resourceVersion that does not exist yet gets an error, never an older list.",
 		Detail:      "Adds a large number to the resourceVersion of a list. The server may wait before it answers.",
@@ -236,22 +197,8 @@ func listVersionFuture() runner.Check {
 			}
 			response.Fail("an error, as 504 Gateway Timeout with a Status, because the resourceVersion is far ahead of %d", present)
 		},
-	}
-}
-
-// presentVersion returns the resourceVersion of a list. Checks are left out if it is no number that
-// can still grow.
-func presentVersion(p *runner.Probe) uint64 {
-	list := readOurs(p)
-	number, err := strconv.ParseUint(list.version(), 10, 64)
-	if err != nil || number > math.MaxInt64-farFuture {
-		runner.Leave("the resourceVersions of the server are not increasing numbers (%q)", list.version())
-	}
-	return number
-}
-
-func listVersionMalformed() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-version-malformed", Area: areaLists,
 		Rule:        "A list with a malformed resourceVersion gets 400 or 422.",
 		Detail:      "Sends resourceVersion=abc, if the resourceVersions of the server are numbers.",
@@ -261,11 +208,8 @@ func listVersionMalformed() runner.Check {
 			presentVersion(p)
 			wantNoList(p, ours(p, "resourceVersion", "abc")...)
 		},
-	}
-}
-
-func listMatchWithoutVersion() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "list-match-without-version", Area: areaLists,
 		Rule:        "A list with resourceVersionMatch but no resourceVersion gets 400 or 422.",
 		Detail:      "Sends both matches that exist, and a match that does not exist with a resourceVersion.",
@@ -280,5 +224,34 @@ func listMatchWithoutVersion() runner.Check {
 				wantNoList(p, ours(p, query...)...)
 			}
 		},
+	},
+}
+
+// wantNoList fails the check unless a list is refused as a mistake of the client.
+func wantNoList(p *runner.Probe, query ...string) {
+	p.Send(runner.Get(p.Collection(), query...)).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+}
+
+// farFuture is how many writes a server does not do before a check ends.
+const farFuture = 1 << 32
+
+// askWhenThere asks for a list again while a server that is behind says so.
+func askWhenThere(p *runner.Probe, query ...string) *runner.Response {
+	for try := 1; ; try++ {
+		response := p.Send(runner.Get(p.Collection(), query...))
+		if response.Code != http.StatusGatewayTimeout || try == attempts {
+			return response
+		}
 	}
+}
+
+// presentVersion returns the resourceVersion of a list. Checks are left out if it is no number that
+// can still grow.
+func presentVersion(p *runner.Probe) uint64 {
+	list := readOurs(p)
+	number, err := strconv.ParseUint(list.version(), 10, 64)
+	if err != nil || number > math.MaxInt64-farFuture {
+		runner.Leave("the resourceVersions of the server are not increasing numbers (%q)", list.version())
+	}
+	return number
 }

@@ -32,12 +32,8 @@ const (
 	quotaName, exceeded = "conformance", "exceeded quota"
 )
 
-func namespaces() []runner.Check {
-	return []runner.Check{namespaceMissing(), namespaceTerminating(), namespaceDeletion(), quotaCounted(), quotaEnforced()}
-}
-
-func namespaceMissing() runner.Check {
-	return runner.Check{
+var namespaces = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "namespace-missing", Area: areaNamespaces,
 		Rule:        "Creating an object in a namespace that does not exist gets 404 and a Status that names the namespace.",
 		Detail:      "The object must not exist afterwards.",
@@ -64,11 +60,8 @@ func namespaceMissing() runner.Check {
 				stored.Fail("404 Not Found: the POST of the object was refused")
 			}
 		},
-	}
-}
-
-func namespaceTerminating() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "namespace-terminating", Area: areaNamespaces,
 		Rule:        "Creating an object in a namespace that is being deleted gets 403 and a Status with a cause of type NamespaceTerminating.",
 		Detail:      "A finalizer holds an object in the namespace. The server has ten seconds to notice.",
@@ -96,17 +89,8 @@ func namespaceTerminating() runner.Check {
 				response.Fail("a Status with a cause in details.causes whose type is %q", corev1.NamespaceTerminatingCause)
 			}
 		},
-	}
-}
-
-// release lets a namespace end early whose objects a finalizer holds. The end of the run does so, too.
-func release(p *runner.Probe, name string) {
-	none := map[string]any{"metadata": map[string]any{"finalizers": nil}}
-	p.Tidy(runner.Patch(p.Path(name), types.MergePatchType, none))
-}
-
-func namespaceDeletion() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "namespace-deletion", Area: areaNamespaces,
 		Rule:        "Deleting a namespace removes the objects in it.",
 		Detail:      "Skipped if a ConfigMap is not removed either.",
@@ -132,26 +116,8 @@ func namespaceDeletion() runner.Check {
 			}
 			stillThere(p, object.GetName(), control, ended)
 		},
-	}
-}
-
-// stillThere tells why an object outlives its namespace, or whether it has gone at last.
-func stillThere(p *runner.Probe, name string, control *prop, ended bool) {
-	gone := !p.ExistsAt(control.path)
-	response := p.Send(runner.Get(p.Path(name)))
-	switch {
-	case !response.OK():
-		return
-	case ended:
-		response.FailBecause("the namespace is gone", "404 Not Found: the namespace was deleted")
-	case !gone:
-		runner.Leave("no namespace controller seems to run: a ConfigMap is not removed, either")
-	}
-	response.FailBecause("a ConfigMap of the same namespace is gone", "404 Not Found within %s: the namespace is being deleted", seconds(emptying))
-}
-
-func quotaCounted() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "quota-counted", Area: areaNamespaces,
 		Rule:        "A ResourceQuota counts the objects of a namespace.",
 		Detail:      "Creates two objects and a ResourceQuota for count/<resource>.<group>, and waits until its status.used counts them. Skipped if no controller sets the status.",
@@ -169,11 +135,8 @@ func quotaCounted() runner.Check {
 			}
 			response.Fail("%q in status.used to become 2 or more: there are two objects", quotaKey(p))
 		},
-	}
-}
-
-func quotaEnforced() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "quota-enforced", Area: areaNamespaces,
 		Rule:        "Creating more objects than a ResourceQuota of the namespace allows gets 403 and a Status that says so.",
 		Detail:      "The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
@@ -207,7 +170,28 @@ func quotaEnforced() runner.Check {
 			}
 			response.Fail("%s: the ResourceQuota allows one object", refusal)
 		},
+	},
+}
+
+// release lets a namespace end early whose objects a finalizer holds. The end of the run does so, too.
+func release(p *runner.Probe, name string) {
+	none := map[string]any{"metadata": map[string]any{"finalizers": nil}}
+	p.Tidy(runner.Patch(p.Path(name), types.MergePatchType, none))
+}
+
+// stillThere tells why an object outlives its namespace, or whether it has gone at last.
+func stillThere(p *runner.Probe, name string, control *prop, ended bool) {
+	gone := !p.ExistsAt(control.path)
+	response := p.Send(runner.Get(p.Path(name)))
+	switch {
+	case !response.OK():
+		return
+	case ended:
+		response.FailBecause("the namespace is gone", "404 Not Found: the namespace was deleted")
+	case !gone:
+		runner.Leave("no namespace controller seems to run: a ConfigMap is not removed, either")
 	}
+	response.FailBecause("a ConfigMap of the same namespace is gone", "404 Not Found within %s: the namespace is being deleted", seconds(emptying))
 }
 
 // quotaKey is what quotas call the number of objects of the resource.

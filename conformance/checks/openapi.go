@@ -25,32 +25,8 @@ const (
 	openAPIText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-interface-definition"
 )
 
-func openapi() []runner.Check {
-	return []runner.Check{
-		openAPIV3Index(), openAPIV3Hash(), openAPIV2(), openAPIKinds(), openAPIPaths(), openAPIMetadata(), openAPIDescriptions(),
-		openAPINoFloats(), openAPIListKeys(), openAPILiveObject(),
-	}
-}
-
-// openAPIAddress returns where /openapi/v3 says that the document of the group version is; empty if
-// it does not list it.
-func openAPIAddress(p *runner.Probe) (*runner.Response, string) {
-	var index struct {
-		Paths map[string]struct {
-			ServerRelativeURL string `json:"serverRelativeURL"`
-		} `json:"paths"`
-	}
-	response := p.Send(runner.Get("/openapi/v3"))
-	json.Unmarshal(response.Body, &index) //nolint:errcheck // There is no address then.
-	return response, index.Paths[openAPIPath(p)].ServerRelativeURL
-}
-
-func openAPIPath(p *runner.Probe) string {
-	return strings.TrimPrefix(runner.GroupVersionPath(p.GroupVersion), "/")
-}
-
-func openAPIV3Index() runner.Check {
-	return runner.Check{
+var openapi = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "openapi-v3-index", Area: areaOpenAPI,
 		Rule:      "/openapi/v3 lists the group version and the address of its document.",
 		Detail:    "Looks for apis/GROUP/VERSION, or api/v1, with a serverRelativeURL. A new group may be missing for a few seconds.",
@@ -64,11 +40,8 @@ func openAPIV3Index() runner.Check {
 				}
 			})
 		},
-	}
-}
-
-func openAPIV3Hash() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "openapi-v3-hash", Area: areaOpenAPI,
 		Rule:      "The address of an OpenAPI v3 document contains its hash: clients may cache the document, and one that already has it gets 304.",
 		Detail:    "Gets the document at the address in /openapi/v3. It must have an ETag, and a Cache-Control or Expires header that allows caching.",
@@ -87,7 +60,100 @@ func openAPIV3Hash() runner.Check {
 				openAPIKept(p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
 			})
 		},
+	},
+	{
+		ID: "openapi-v2", Area: areaOpenAPI,
+		Rule:      "/openapi/v2 has a definition for each kind.",
+		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. A new kind may be missing for a few seconds.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				var document struct {
+					Swagger     string                     `json:"swagger"`
+					Definitions map[string]json.RawMessage `json:"definitions"`
+				}
+				response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
+				if document.Swagger != "2.0" {
+					response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+				}
+				found := map[schema.GroupVersionKind]bool{}
+				for _, definition := range document.Definitions {
+					if !isOfKind(definition) {
+						continue
+					}
+					for _, kind := range readSchema(definition).kinds() {
+						found[kind] = true
+					}
+				}
+				failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+			})
+		},
+	},
+	{
+		ID: "openapi-kinds", Area: areaOpenAPI,
+		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind in discovery.",
+		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas skip kinds without one.",
+		Reference: openAPIV3Text,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				document := readOpenAPI(p)
+				if document == nil {
+					runner.Leave(noSchemas)
+				}
+				found := map[schema.GroupVersionKind]bool{}
+				for _, resource := range p.Resources {
+					kind := kindOf(resource)
+					found[kind] = document.kind(kind) != nil
+				}
+				failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+			})
+		},
+	},
+	{
+		ID: "openapi-paths", Area: areaOpenAPI,
+		Rule:      "The OpenAPI v3 document of the group version has an operation for each verb of each resource, with its action and its kind.",
+		Detail:    "Looks for get, list, create, update, patch, delete, and deletecollection where discovery lists them, with x-kubernetes-action and x-kubernetes-group-version-kind. Subresources are not checked.",
+		Reference: openAPIV3Text,
+		Run: func(p *runner.Probe) {
+			document := readOpenAPI(p)
+			if document == nil {
+				runner.Leave(noSchemas)
+			}
+			paths := map[string]openAPISchema{}
+			for path, item := range document.paths {
+				paths[pathParameter.ReplaceAllString(path, "{}")] = readSchema(item)
+			}
+			var wrong []string
+			for _, resource := range p.Resources {
+				for _, operation := range verbOperations() {
+					if !resource.Has(operation.verb) {
+						continue
+					}
+					if problem := operation.problem(resource, paths); problem != "" {
+						wrong = append(wrong, problem)
+					}
+				}
+			}
+			failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
+		},
+	},
+}
+
+// openAPIAddress returns where /openapi/v3 says that the document of the group version is; empty if
+// it does not list it.
+func openAPIAddress(p *runner.Probe) (*runner.Response, string) {
+	var index struct {
+		Paths map[string]struct {
+			ServerRelativeURL string `json:"serverRelativeURL"`
+		} `json:"paths"`
 	}
+	response := p.Send(runner.Get("/openapi/v3"))
+	json.Unmarshal(response.Body, &index) //nolint:errcheck // There is no address then.
+	return response, index.Paths[openAPIPath(p)].ServerRelativeURL
+}
+
+func openAPIPath(p *runner.Probe) string {
+	return strings.TrimPrefix(runner.GroupVersionPath(p.GroupVersion), "/")
 }
 
 // openAPIKept gets a document twice.
@@ -127,37 +193,6 @@ func mayBeKept(header http.Header) bool {
 	return false
 }
 
-func openAPIV2() runner.Check {
-	return runner.Check{
-		ID: "openapi-v2", Area: areaOpenAPI,
-		Rule:      "/openapi/v2 has a definition for each kind.",
-		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. A new kind may be missing for a few seconds.",
-		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				var document struct {
-					Swagger     string                     `json:"swagger"`
-					Definitions map[string]json.RawMessage `json:"definitions"`
-				}
-				response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
-				if document.Swagger != "2.0" {
-					response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
-				}
-				found := map[schema.GroupVersionKind]bool{}
-				for _, definition := range document.Definitions {
-					if !isOfKind(definition) {
-						continue
-					}
-					for _, kind := range readSchema(definition).kinds() {
-						found[kind] = true
-					}
-				}
-				failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-			})
-		},
-	}
-}
-
 // missingKinds names the kinds of the resources that are not found.
 func missingKinds(p *runner.Probe, found map[schema.GroupVersionKind]bool) []string {
 	var missing []string
@@ -195,60 +230,6 @@ func verbOperations() []verbOperation {
 		{"patch", http.MethodPatch, "patch", true},
 		{"delete", http.MethodDelete, "delete", true},
 		{"deletecollection", http.MethodDelete, "deletecollection", false},
-	}
-}
-
-func openAPIKinds() runner.Check {
-	return runner.Check{
-		ID: "openapi-kinds", Area: areaOpenAPI,
-		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind in discovery.",
-		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas skip kinds without one.",
-		Reference: openAPIV3Text,
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				document := readOpenAPI(p)
-				if document == nil {
-					runner.Leave(noSchemas)
-				}
-				found := map[schema.GroupVersionKind]bool{}
-				for _, resource := range p.Resources {
-					kind := kindOf(resource)
-					found[kind] = document.kind(kind) != nil
-				}
-				failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-			})
-		},
-	}
-}
-
-func openAPIPaths() runner.Check {
-	return runner.Check{
-		ID: "openapi-paths", Area: areaOpenAPI,
-		Rule:      "The OpenAPI v3 document of the group version has an operation for each verb of each resource, with its action and its kind.",
-		Detail:    "Looks for get, list, create, update, patch, delete, and deletecollection where discovery lists them, with x-kubernetes-action and x-kubernetes-group-version-kind. Subresources are not checked.",
-		Reference: openAPIV3Text,
-		Run: func(p *runner.Probe) {
-			document := readOpenAPI(p)
-			if document == nil {
-				runner.Leave(noSchemas)
-			}
-			paths := map[string]openAPISchema{}
-			for path, item := range document.paths {
-				paths[pathParameter.ReplaceAllString(path, "{}")] = readSchema(item)
-			}
-			var wrong []string
-			for _, resource := range p.Resources {
-				for _, operation := range verbOperations() {
-					if !resource.Has(operation.verb) {
-						continue
-					}
-					if problem := operation.problem(resource, paths); problem != "" {
-						wrong = append(wrong, problem)
-					}
-				}
-			}
-			failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
-		},
 	}
 }
 

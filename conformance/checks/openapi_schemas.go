@@ -19,8 +19,8 @@ var metadataFields = []string{
 	"labels", "name", "namespace", "ownerReferences", "resourceVersion", "uid",
 }
 
-func openAPIMetadata() runner.Check {
-	return runner.Check{
+var openapiSchemas = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "openapi-metadata", Area: areaOpenAPI,
 		Rule:      "The schema of each kind has the strings apiVersion and kind, and metadata with the fields of all objects.",
 		Detail:    "The schema of metadata need not be called ObjectMeta, but must have the same fields. A schema without any fields passes.",
@@ -46,11 +46,8 @@ func openAPIMetadata() runner.Check {
 				return wrong
 			})
 		},
-	}
-}
-
-func openAPIDescriptions() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "openapi-descriptions", Area: areaOpenAPI,
 		Rule:      "The schema of each kind describes the kind and its top-level fields.",
 		Detail:    "kubectl explain shows them. apiVersion, kind, metadata, and deeper fields need none.",
@@ -70,11 +67,8 @@ func openAPIDescriptions() runner.Check {
 				return wrong
 			})
 		},
-	}
-}
-
-func openAPINoFloats() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "openapi-no-floats", Area: areaOpenAPI,
 		Rule:      "No field of a spec is a floating-point number.",
 		Detail:    "Looks for the type number everywhere below spec. Numbers that may be written as strings, such as quantities, are fine, and so are JSON schemas in a spec.",
@@ -96,7 +90,47 @@ func openAPINoFloats() runner.Check {
 				runner.Leave("no kind has a spec")
 			}
 		},
-	}
+	},
+	{
+		ID: "openapi-list-keys", Area: areaOpenAPI,
+		Rule:      "x-kubernetes-list-type is atomic, set, or map; the keys of a map are scalar fields of its items.",
+		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply can't merge lists whose items have no keys.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
+		Run: func(p *runner.Probe) {
+			const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
+			judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+				document.walk(kind, s, func(path string, s openAPISchema) bool {
+					if problem := listProblem(document, s); problem != "" {
+						wrong = append(wrong, path+": "+problem)
+					}
+					return true
+				})
+				return wrong
+			})
+		},
+	},
+	{
+		ID: "openapi-live-object", Area: areaOpenAPI,
+		Rule:        "Objects have only fields in the published schema, with the types given there.",
+		Detail:      "Creates an object and compares it with the OpenAPI v3 schema. Fields without a type may have any value.",
+		Reference:   openAPIText,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			document := readOpenAPI(p)
+			if document.kind(p.Resource.GVK()) == nil {
+				runner.Leave(noSchemas)
+			}
+			schemas, err := object.ReadSchemas(document.Body)
+			if err != nil {
+				document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
+			}
+			made := p.Make()
+			response := p.Send(runner.Get(p.Path(made.GetName())))
+			live := response.Object()
+			live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
+			failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
+		},
+	},
 }
 
 // mayBeText reports whether a string is among the types of a value: quantities may be numbers, too.
@@ -114,27 +148,6 @@ func mayBeText(document *openAPIDocument, s openAPISchema) bool {
 func isOfSchemas(s openAPISchema) bool {
 	fields := s.properties()
 	return fields["multipleOf"] != nil && fields["exclusiveMaximum"] != nil
-}
-
-func openAPIListKeys() runner.Check {
-	return runner.Check{
-		ID: "openapi-list-keys", Area: areaOpenAPI,
-		Rule:      "x-kubernetes-list-type is atomic, set, or map; the keys of a map are scalar fields of its items.",
-		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply can't merge lists whose items have no keys.",
-		Reference: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
-		Run: func(p *runner.Probe) {
-			const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
-			judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
-				document.walk(kind, s, func(path string, s openAPISchema) bool {
-					if problem := listProblem(document, s); problem != "" {
-						wrong = append(wrong, path+": "+problem)
-					}
-					return true
-				})
-				return wrong
-			})
-		},
-	}
 }
 
 // listProblem says what is wrong with how a list is merged; empty if nothing.
@@ -168,29 +181,4 @@ func listProblem(document *openAPIDocument, s openAPISchema) string {
 		}
 	}
 	return strings.Join(wrong, ", ")
-}
-
-func openAPILiveObject() runner.Check {
-	return runner.Check{
-		ID: "openapi-live-object", Area: areaOpenAPI,
-		Rule:        "Objects have only fields in the published schema, with the types given there.",
-		Detail:      "Creates an object and compares it with the OpenAPI v3 schema. Fields without a type may have any value.",
-		Reference:   openAPIText,
-		PerResource: true, Verbs: []string{"create", "get"},
-		Run: func(p *runner.Probe) {
-			document := readOpenAPI(p)
-			if document.kind(p.Resource.GVK()) == nil {
-				runner.Leave(noSchemas)
-			}
-			schemas, err := object.ReadSchemas(document.Body)
-			if err != nil {
-				document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
-			}
-			made := p.Make()
-			response := p.Send(runner.Get(p.Path(made.GetName())))
-			live := response.Object()
-			live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
-			failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
-		},
-	}
 }

@@ -30,14 +30,8 @@ func operation(op, note string, value any) map[string]any {
 	return fields
 }
 
-func patches() []runner.Check {
-	return []runner.Check{
-		patchJSON(), patchMerge(), patchStrategic(), patchFailedTest(), patchMalformed(), patchMediaType(), patchMissing(), patchConflict(),
-	}
-}
-
-func patchJSON() runner.Check {
-	return runner.Check{
+var patches = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "patch-json", Area: areaPatches,
 		Rule:        "A JSON patch adds, replaces, and removes what its operations say.",
 		Detail:      "Tests, replaces, removes, and adds annotations in one patch. Other fields are not checked.",
@@ -50,11 +44,8 @@ func patchJSON() runner.Check {
 			})).WantOK()
 			wantNotes(p, response, name, noteOne, "new", noteTwo, "", noteThree, "new")
 		},
-	}
-}
-
-func patchMerge() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-merge", Area: areaPatches,
 		Rule:        "A JSON merge patch sets its fields, removes those that it sets to null, and keeps the others.",
 		Detail:      "Patches three annotations: replaces one, removes one, and does not mention one.",
@@ -65,11 +56,8 @@ func patchMerge() runner.Check {
 			response := p.Send(runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new", noteTwo, nil))).WantOK()
 			wantNotes(p, response, name, noteOne, "new", noteTwo, "", noteThree, "old")
 		},
-	}
-}
-
-func patchStrategic() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-strategic", Area: areaPatches,
 		Rule:        "A strategic merge patch is applied, with its directives, or gets 415: it is never taken for another type of patch.",
 		Detail:      "Replaces all annotations with the directive $patch: replace. Custom resources don't support this type of patch, and need not.",
@@ -87,11 +75,8 @@ func patchStrategic() runner.Check {
 			}
 			wantNotes(p, response, name, noteOne, "", noteTwo, "new")
 		},
-	}
-}
-
-func patchFailedTest() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-failed-test", Area: areaPatches,
 		Rule:        "A JSON patch with a failing test changes nothing.",
 		Detail:      "The operation before the test adds an annotation. Kubernetes returns 422; 400 and 409 are accepted, too.",
@@ -104,11 +89,8 @@ func patchFailedTest() runner.Check {
 			})).WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict)
 			wantNotes(p, response, name, noteOne, "old", noteTwo, "")
 		},
-	}
-}
-
-func patchMalformed() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-malformed", Area: areaPatches,
 		Rule:        "A malformed patch gets 400 and a Status.",
 		Detail:      "Sends truncated patches. 422 is accepted, too; 5xx would make clients retry.",
@@ -120,11 +102,8 @@ func patchMalformed() runner.Check {
 				p.Send(runner.Patch(p.Path(name), kind, []byte(body))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
 			}
 		},
-	}
-}
-
-func patchMediaType() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-media-type", Area: areaPatches,
 		Rule:        "A patch of an unknown type gets 415 and a Status with reason UnsupportedMediaType.",
 		Detail:      "Patches an object with a type that does not exist.",
@@ -134,11 +113,8 @@ func patchMediaType() runner.Check {
 			name := makeNoted(p)
 			p.Send(runner.Patch(p.Path(name), "application/unknown-patch+json", notesPatch(noteOne, "new"))).WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
 		},
-	}
-}
-
-func patchMissing() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-missing", Area: areaPatches,
 		Rule:        "A patch of an object that does not exist gets 404 and a Status with reason NotFound.",
 		Detail:      "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has its own checks.",
@@ -150,11 +126,8 @@ func patchMissing() runner.Check {
 				p.Send(runner.Patch(path, kind, body)).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
 			}
 		},
-	}
-}
-
-func patchConflict() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "patch-conflict", Area: areaPatches,
 		Rule:        "A patch with an old metadata.resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
 		Detail:      "Changes an object, then sends a merge patch with the previous resourceVersion.",
@@ -169,5 +142,5 @@ func patchConflict() runner.Check {
 			})).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
 			wantNotes(p, response, name, noteOne, "")
 		},
-	}
+	},
 }

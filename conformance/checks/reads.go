@@ -13,12 +13,8 @@ import (
 
 const areaReads = "Reading"
 
-func reads() []runner.Check {
-	return []runner.Check{getObject(), getNotFound()}
-}
-
-func getObject() runner.Check {
-	return runner.Check{
+var reads = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "get-object", Area: areaReads,
 		Rule:        "GET returns the object, with its kind, apiVersion, name, and namespace.",
 		Detail:      "Creates an object and gets it. Nothing else in the object is checked.",
@@ -29,11 +25,8 @@ func getObject() runner.Check {
 			p.Prepare("create an object", runner.Post(p.Collection(), object))
 			wantIdentity(p, p.Send(runner.Get(p.Path(object.GetName()))).Want(http.StatusOK), object.GetName())
 		},
-	}
-}
-
-func getNotFound() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "get-not-found", Area: areaReads,
 		Rule:        "GET of an object that does not exist gets 404 and a Status with reason NotFound.",
 		Detail:      "Gets a name that does not exist. The Status must have it in details.name.",
@@ -46,5 +39,5 @@ func getNotFound() runner.Check {
 				response.Fail("a Status whose details.name is %q", name)
 			}
 		},
-	}
+	},
 }

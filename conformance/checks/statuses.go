@@ -27,14 +27,8 @@ func hasSubresource(name string, verbs ...string) func(*runner.Resource) string 
 	}
 }
 
-func statuses() []runner.Check {
-	return []runner.Check{
-		statusIgnoredByCreate(), statusIgnoredByUpdate(), statusUpdate(), statusIgnoresRest(), statusConflict(), scaleGet(), scaleUpdate(),
-	}
-}
-
-func statusIgnoredByCreate() runner.Check {
-	return runner.Check{
+var statuses = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "status-ignored-by-create", Area: areaStatuses,
 		Rule:        "If a resource has the status subresource, POST does not set the status.",
 		Detail:      "Creates objects with a status and reads them.",
@@ -56,11 +50,8 @@ func statusIgnoredByCreate() runner.Check {
 			}
 			fail()
 		},
-	}
-}
-
-func statusIgnoredByUpdate() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "status-ignored-by-update", Area: areaStatuses,
 		Rule:        "If a resource has the status subresource, PUT of the object does not change the status.",
 		Detail:      "Sends an object with a different status and reads it.",
@@ -69,11 +60,8 @@ func statusIgnoredByUpdate() runner.Check {
 		Run: func(p *runner.Probe) {
 			wantIgnored(p, p.Resource.Maker.StatusChanges, noStatusChange)
 		},
-	}
-}
-
-func statusUpdate() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "status-update", Area: areaStatuses,
 		Rule:        "PUT of the status subresource returns 200 and stores the status.",
 		Detail:      "Sends a different status and reads it; tries again if others change it.",
@@ -108,7 +96,77 @@ func statusUpdate() runner.Check {
 			}
 			runner.Leave("others change the status at once")
 		},
-	}
+	},
+	{
+		ID: "status-ignores-rest", Area: areaStatuses,
+		Rule:        "PUT of the status subresource does not change the content of the object.",
+		Detail:      "Which metadata may be changed this way is not checked: kinds differ.",
+		Reference:   customResources + "#status-subresource",
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
+		Run: func(p *runner.Probe) {
+			wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status")
+		},
+	},
+	{
+		ID: "status-conflict", Area: areaStatuses,
+		Rule:        "PUT of the status subresource with an outdated resourceVersion gets 409 and a Status with reason Conflict.",
+		Detail:      "Changes a label of an object, then sends the previous state to the subresource.",
+		Reference:   apiConventions + "#concurrency-control-and-consistency",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
+		Run: func(p *runner.Probe) {
+			stale := p.Make()
+			p.Label(stale.GetName(), testLabel, "changed")
+			p.Send(runner.Put(p.Path(stale.GetName(), "status"), stale)).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
+		},
+	},
+	{
+		ID: "scale-get", Area: areaStatuses,
+		Rule:        "The scale subresource returns a Scale of autoscaling/v1.",
+		Detail:      "Gets it. It must have the name and the namespace of the object.",
+		Reference:   customResources + "#scale-subresource",
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			response := scaleOf(p, object.GetName()).Want(http.StatusOK)
+			expected := "a Scale of autoscaling/v1 with the name and the namespace of the object"
+			var scale autoscalingv1.Scale
+			if err := json.Unmarshal(response.Body, &scale); err != nil {
+				response.FailBecause(err.Error(), "%s", expected)
+			}
+			if scale.Kind != "Scale" || scale.APIVersion != "autoscaling/v1" || scale.Name != object.GetName() || scale.Namespace != p.Namespace {
+				response.Fail("%s", expected)
+			}
+		},
+	},
+	{
+		ID: "scale-update", Area: areaStatuses,
+		Rule:        "PUT of the scale subresource sets the number of replicas of the object.",
+		Detail:      "Sends a different spec.replicas. The object must have that number afterwards.",
+		Reference:   customResources + "#scale-subresource",
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		Run: func(p *runner.Probe) {
+			name := makeName(p)
+			var response *runner.Response
+			for range attempts {
+				now := scaleOf(p, name)
+				var scale autoscalingv1.Scale
+				if json.Unmarshal(now.Body, &scale) != nil || !now.OK() {
+					now.Unprepared("read the scale")
+				}
+				wanted := int32(1)
+				if scale.Spec.Replicas > 0 {
+					wanted = scale.Spec.Replicas - 1 // Fewer, so as not to start more than the sample does.
+				}
+				before := p.Read(name)
+				response = p.Send(runner.Put(p.Path(name, "scale"), newScale(p, name, scale.ResourceVersion, wanted)))
+				if response.Code != http.StatusConflict {
+					wantScaled(p, response, before, wanted)
+					return
+				}
+			}
+			response.WantOK() // Is somebody else always faster?
+		},
+	},
 }
 
 // answeredVersion returns the resourceVersion of the object that is answered.
@@ -118,19 +176,6 @@ func answeredVersion(response *runner.Response) string {
 		return ""
 	}
 	return object.ResourceVersion
-}
-
-func statusIgnoresRest() runner.Check {
-	return runner.Check{
-		ID: "status-ignores-rest", Area: areaStatuses,
-		Rule:        "PUT of the status subresource does not change the content of the object.",
-		Detail:      "Which metadata may be changed this way is not checked: kinds differ.",
-		Reference:   customResources + "#status-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
-		Run: func(p *runner.Probe) {
-			wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status")
-		},
-	}
 }
 
 // wantIgnored fails the check if PUT of an object or a subresource does all of these changes. It
@@ -162,21 +207,6 @@ func notIgnored(p *runner.Probe, response *runner.Response, name string, changes
 	}
 }
 
-func statusConflict() runner.Check {
-	return runner.Check{
-		ID: "status-conflict", Area: areaStatuses,
-		Rule:        "PUT of the status subresource with an outdated resourceVersion gets 409 and a Status with reason Conflict.",
-		Detail:      "Changes a label of an object, then sends the previous state to the subresource.",
-		Reference:   apiConventions + "#concurrency-control-and-consistency",
-		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
-		Run: func(p *runner.Probe) {
-			stale := p.Make()
-			p.Label(stale.GetName(), testLabel, "changed")
-			p.Send(runner.Put(p.Path(stale.GetName(), "status"), stale)).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
-		},
-	}
-}
-
 // scaleOf gets the scale of an object. A server may have none before it is set if the object does
 // not say how many replicas it wants.
 func scaleOf(p *runner.Probe, name string) *runner.Response {
@@ -196,60 +226,6 @@ func newScale(p *runner.Probe, name, version string, replicas int32) *autoscalin
 		TypeMeta:   metav1.TypeMeta{Kind: "Scale", APIVersion: "autoscaling/v1"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: p.Namespace, ResourceVersion: version},
 		Spec:       autoscalingv1.ScaleSpec{Replicas: replicas},
-	}
-}
-
-func scaleGet() runner.Check {
-	return runner.Check{
-		ID: "scale-get", Area: areaStatuses,
-		Rule:        "The scale subresource returns a Scale of autoscaling/v1.",
-		Detail:      "Gets it. It must have the name and the namespace of the object.",
-		Reference:   customResources + "#scale-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
-		Run: func(p *runner.Probe) {
-			object := p.Make()
-			response := scaleOf(p, object.GetName()).Want(http.StatusOK)
-			expected := "a Scale of autoscaling/v1 with the name and the namespace of the object"
-			var scale autoscalingv1.Scale
-			if err := json.Unmarshal(response.Body, &scale); err != nil {
-				response.FailBecause(err.Error(), "%s", expected)
-			}
-			if scale.Kind != "Scale" || scale.APIVersion != "autoscaling/v1" || scale.Name != object.GetName() || scale.Namespace != p.Namespace {
-				response.Fail("%s", expected)
-			}
-		},
-	}
-}
-
-func scaleUpdate() runner.Check {
-	return runner.Check{
-		ID: "scale-update", Area: areaStatuses,
-		Rule:        "PUT of the scale subresource sets the number of replicas of the object.",
-		Detail:      "Sends a different spec.replicas. The object must have that number afterwards.",
-		Reference:   customResources + "#scale-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
-		Run: func(p *runner.Probe) {
-			name := makeName(p)
-			var response *runner.Response
-			for range attempts {
-				now := scaleOf(p, name)
-				var scale autoscalingv1.Scale
-				if json.Unmarshal(now.Body, &scale) != nil || !now.OK() {
-					now.Unprepared("read the scale")
-				}
-				wanted := int32(1)
-				if scale.Spec.Replicas > 0 {
-					wanted = scale.Spec.Replicas - 1 // Fewer, so as not to start more than the sample does.
-				}
-				before := p.Read(name)
-				response = p.Send(runner.Put(p.Path(name, "scale"), newScale(p, name, scale.ResourceVersion, wanted)))
-				if response.Code != http.StatusConflict {
-					wantScaled(p, response, before, wanted)
-					return
-				}
-			}
-			response.WantOK() // Is somebody else always faster?
-		},
 	}
 }
 

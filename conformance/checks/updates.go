@@ -31,15 +31,8 @@ func makeAndLabel(p *runner.Probe) (*unstructured.Unstructured, *runner.Response
 	return sendChanged(p, object.GetName(), setLabel("changed"))
 }
 
-func updates() []runner.Check {
-	return []runner.Check{
-		updateStatusCode(), updateAnswer(), updateConflict(), updateMissing(), updateNameMismatch(), updateUID(), updateImmutableMetadata(),
-		updateNoChange(), updateResourceVersion(), updateGeneration(),
-	}
-}
-
-func updateStatusCode() runner.Check {
-	return runner.Check{
+var updates = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "update-status-code", Area: areaUpdates,
 		Rule:        "PUT of an object that exists returns 200.",
 		Detail:      "Changes a label. Only the code is checked.",
@@ -49,11 +42,8 @@ func updateStatusCode() runner.Check {
 			_, response := makeAndLabel(p)
 			response.Want(http.StatusOK)
 		},
-	}
-}
-
-func updateAnswer() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-answer", Area: areaUpdates,
 		Rule:        "PUT returns the updated object.",
 		Detail:      "The answer must have the changed label, and the kind, apiVersion, name, and namespace.",
@@ -68,11 +58,8 @@ func updateAnswer() runner.Check {
 				response.Fail("the object with the label %s=changed", testLabel)
 			}
 		},
-	}
-}
-
-func updateConflict() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-conflict", Area: areaUpdates,
 		Rule:        "PUT with an outdated resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
 		Detail:      "Changes an object, then sends its previous state with a different label.",
@@ -88,11 +75,8 @@ func updateConflict() runner.Check {
 				response.FailBecause("the object has been changed", "that the object stays as it is")
 			}
 		},
-	}
-}
-
-func updateMissing() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-missing", Area: areaUpdates,
 		Rule:        "PUT with the uid and the resourceVersion of an object that does not exist does not create one.",
 		Detail:      "The answer must be 404, or 409 because of the uid. Whether PUT without them may create objects is not checked.",
@@ -105,11 +89,8 @@ func updateMissing() runner.Check {
 			response := p.Send(runner.Put(p.Path(name), object)).WantStatus("", http.StatusNotFound, http.StatusConflict)
 			wantNotStored(p, response, name)
 		},
-	}
-}
-
-func updateNameMismatch() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-name-mismatch", Area: areaUpdates,
 		Rule:        "PUT of an object whose name is not the one in the URL gets 400.",
 		Detail:      "Changes a label of an object and sends it with a different name.",
@@ -122,11 +103,8 @@ func updateNameMismatch() runner.Check {
 			setLabel("changed")(object)
 			p.Send(runner.Put(path, object)).WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 		},
-	}
-}
-
-func updateUID() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-uid", Area: areaUpdates,
 		Rule:        "PUT with the uid of another object is refused, and the object keeps its own.",
 		Detail:      "The answer must be 409 or 422.",
@@ -143,11 +121,8 @@ func updateUID() runner.Check {
 				response.FailBecause("the object has the uid of the client", "that the object keeps its uid")
 			}
 		},
-	}
-}
-
-func updateImmutableMetadata() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-immutable-metadata", Area: areaUpdates,
 		Rule:        "PUT can't set the creationTimestamp, generation, and deletionTimestamp of an object.",
 		Detail:      "Sends an object with different values, one field at a time. The server may refuse or ignore them.",
@@ -176,11 +151,8 @@ func updateImmutableMetadata() runner.Check {
 				}
 			}
 		},
-	}
-}
-
-func updateNoChange() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-no-change", Area: areaUpdates,
 		Rule:        "PUT that changes nothing does not change the resourceVersion.",
 		Detail:      "Sends an object as it was read; tries again if others change it.",
@@ -203,11 +175,8 @@ func updateNoChange() runner.Check {
 			}
 			fail()
 		},
-	}
-}
-
-func updateResourceVersion() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-resource-version", Area: areaUpdates,
 		Rule:        "Each update gives an object a new resourceVersion, and PUT returns it.",
 		Detail:      "Changes a label twice, and compares with GET.",
@@ -236,11 +205,8 @@ func updateResourceVersion() runner.Check {
 			}
 			fail()
 		},
-	}
-}
-
-func updateGeneration() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "update-generation", Area: areaUpdates,
 		Rule:        "If a kind has metadata.generation, a change of the desired state increases it and a change of labels does not.",
 		Detail:      "Changes a label, then the content. Skipped if objects have no generation, if their content can't be changed, and for kinds of Kubernetes itself without a spec: some of them differ.",
@@ -273,7 +239,7 @@ func updateGeneration() runner.Check {
 				return
 			}
 		},
-	}
+	},
 }
 
 // labelsKeepGeneration fails the check if each change of a label raises the generation: others may

@@ -35,12 +35,8 @@ func sendShaped(p *runner.Probe, shape object.Shape) (made *unstructured.Unstruc
 	return made, field, response
 }
 
-func values() []runner.Check {
-	return []runner.Check{valueEmptyRequired(), valueWholeNumber(), valueNullItem(), valueTypeCause()}
-}
-
-func valueEmptyRequired() runner.Check {
-	return runner.Check{
+var values = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "value-empty-required", Area: "Values and schemas",
 		Rule:        "A required field must be present: a string may be empty unless its schema restricts it, and is stored as such.",
 		Detail:      "Posts an empty string in a required field without minLength, pattern, enum, or format.",
@@ -54,11 +50,8 @@ func valueEmptyRequired() runner.Check {
 				response.FailBecause("what is stored has not", "an object whose %s is empty", field)
 			}
 		},
-	}
-}
-
-func valueWholeNumber() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "value-whole-number", Area: "Values and schemas",
 		Rule:        "A number without a fraction is an integer, however it is written.",
 		Detail:      "Posts an object in which an integer is written as 1.0.",
@@ -68,11 +61,8 @@ func valueWholeNumber() runner.Check {
 			_, _, response := sendShaped(p, object.WholeNumber)
 			response.WantOK()
 		},
-	}
-}
-
-func valueNullItem() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "value-null-item", Area: "Values and schemas",
 		Rule:        "null is not a string: a list of strings that contains null gets 422 or 400 and a Status, and is not stored.",
 		Detail:      "Posts an object with such a list, unless the schema says nullable.",
@@ -83,11 +73,8 @@ func valueNullItem() runner.Check {
 			response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest)
 			wantNotStored(p, response, made.GetName())
 		},
-	}
-}
-
-func valueTypeCause() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "value-type-cause", Area: "Values and schemas",
 		Rule:        "A value of the wrong type gets 422 and a Status whose causes name the field.",
 		Detail:      "Posts an object with a number where the schema requires a string.",
@@ -97,5 +84,5 @@ func valueTypeCause() runner.Check {
 			_, field, response := sendShaped(p, object.WrongType)
 			wantInvalid(response, field)
 		},
-	}
+	},
 }

@@ -23,12 +23,8 @@ const (
 	roundTrips = 5
 )
 
-func versions() []runner.Check {
-	return []runner.Check{versionsReadable(), versionsRoundTrip()}
-}
-
-func versionsReadable() runner.Check {
-	return runner.Check{
+var versions = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "versions-readable", Area: areaVersions,
 		Rule:        "An object can be read in every version of its group that has the resource.",
 		Detail:      "It must have that apiVersion and the same uid there.",
@@ -48,11 +44,8 @@ func versionsReadable() runner.Check {
 				}
 			}
 		},
-	}
-}
-
-func versionsRoundTrip() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "versions-round-trip", Area: areaVersions,
 		Rule:        "Reading an object in another version and writing it back there loses nothing.",
 		Detail:      "In the checked version the object must be as before, except for resourceVersion, generation, and managedFields.",
@@ -64,7 +57,7 @@ func versionsRoundTrip() runner.Check {
 				roundTrip(p, other)
 			}
 		},
-	}
+	},
 }
 
 // roundTrip writes an object back in a version. What others have changed meanwhile is no loss: it

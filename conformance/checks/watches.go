@@ -19,35 +19,8 @@ const (
 	apiConcepts = "https://kubernetes.io/docs/reference/using-api/api-concepts/"
 )
 
-func watches() []runner.Check {
-	return []runner.Check{
-		watchEvents(), watchVersions(), watchDeletedState(), watchResume(), watchLabelSelector(), watchFieldSelector(), watchNamespace(),
-		watchFromAny(), watchInitialEvents(), watchTooOld(), watchVersionMalformed(), watchBookmarks(), watchTimeout(), watchStream(),
-	}
-}
-
-// changed makes an object and changes it twice. It returns the states that GET showed.
-func changed(p *runner.Probe) []*unstructured.Unstructured {
-	made := p.Make()
-	states := []*unstructured.Unstructured{made}
-	for _, step := range []string{"1", "2"} {
-		state := p.Label(made.GetName(), stepLabel, step)
-		states = append(states, state)
-	}
-	return states
-}
-
-// livesAndEnds makes, changes and deletes an object, and then makes another one, whose event shows that
-// all others have come.
-func livesAndEnds(p *runner.Probe) (states []*unstructured.Unstructured, end *unstructured.Unstructured) {
-	states = changed(p)
-	p.Remove(states[0].GetName())
-	end = p.Make()
-	return states, end
-}
-
-func watchEvents() runner.Check {
-	return runner.Check{
+var watches = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "watch-events", Area: areaWatches,
 		Rule:        "A watch from the resourceVersion of a list delivers all later changes in order, each with the object as it was then.",
 		Detail:      "Creates an object, changes a label twice, deletes it, and expects ADDED, MODIFIED, MODIFIED, and DELETED. The object in DELETED has its own check.",
@@ -79,11 +52,8 @@ func watchEvents() runner.Check {
 				}
 			}
 		}),
-	}
-}
-
-func watchVersions() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "watch-versions", Area: areaWatches,
 		Rule:        "The objects of ADDED and MODIFIED events have the resourceVersion that GET returns after the change.",
 		Detail:      "Looks for the resourceVersions of three states of an object among its events. If they are numbers, they must not decrease.",
@@ -113,11 +83,8 @@ func watchVersions() runner.Check {
 				}
 			}
 		}),
-	}
-}
-
-func watchDeletedState() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "watch-deleted-state", Area: areaWatches,
 		Rule:        "A DELETED event has the last state of the object, with a later resourceVersion.",
 		Detail:      "The event must have all labels, annotations, and content of the object.",
@@ -150,11 +117,8 @@ func watchDeletedState() runner.Check {
 				}
 			}
 		}),
-	}
-}
-
-func watchResume() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "watch-resume", Area: areaWatches,
 		Rule:        "A watch from the resourceVersion of an event delivers every later change, and nothing twice.",
 		Detail:      "With no watch open, changes one object, deletes a second and creates a third; then resumes from an earlier event.",
@@ -174,7 +138,96 @@ func watchResume() runner.Check {
 			}
 			resume(p, from, seen, kept.GetName(), lost.GetName())
 		}),
+	},
+	{
+		ID: "watch-label-selector", Area: areaWatches,
+		Rule:        "In a watch with a labelSelector, an object that stops matching is DELETED, one that starts matching is ADDED, and others do not appear.",
+		Detail:      "Checks the types of the events, not their objects.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
+		Run: steadily(func(p *runner.Probe) {
+			version := listVersion(p)
+			stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector()+","+stepLabel+"=in", "resourceVersion", version)
+			defer stream.Close()
+			leaves, enters, last := labelled(p, "in"), labelled(p, "out"), labelled(p, "in")
+			p.Create(leaves)
+			p.Create(enters)
+			for _, change := range []struct{ name, step string }{
+				{leaves.GetName(), "out"}, {leaves.GetName(), "further-out"}, {enters.GetName(), "in"},
+			} {
+				p.Label(change.name, stepLabel, change.step)
+			}
+			p.Create(last)
+			wantTransitions(stream,
+				transition{eventAdded, leaves.GetName()}, transition{eventDeleted, leaves.GetName()}, transition{eventAdded, enters.GetName()}, transition{eventAdded, last.GetName()})
+		}),
+	},
+	{
+		ID: "watch-field-selector", Area: areaWatches,
+		Rule:        "A watch with the fieldSelector metadata.name=… shows only the object with that name.",
+		Detail:      "Creates and deletes an object that is not selected, then creates the one that is.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
+		Run: steadily(func(p *runner.Probe) {
+			version := listVersion(p)
+			wanted, other := p.New(), p.New()
+			stream, response := p.Watch(p.Collection(),
+				"labelSelector", p.Selector(), "fieldSelector", "metadata.name="+wanted.GetName(), "resourceVersion", version)
+			if stream == nil {
+				response.Fail("a watch: by the field metadata.name, objects of all resources can be selected")
+			}
+			defer stream.Close()
+			p.Create(other)
+			p.Remove(other.GetName())
+			p.Create(wanted)
+			expected := "an event about " + wanted.GetName() + ", and nothing about " + other.GetName() + ", which was made and deleted before"
+			event := nextAbout(stream, expected, wanted.GetName(), other.GetName())
+			if event.Object.GetName() != wanted.GetName() {
+				stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
+			}
+		}),
+	},
+	{
+		ID: "watch-namespace", Area: areaWatches,
+		Rule:        "A watch of one namespace shows nothing of another.",
+		Detail:      "Creates an object in another namespace, then one in the watched namespace, and expects only the second.",
+		Reference:   apiConcepts + "#standard-api-terminology",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		Run: steadily(func(p *runner.Probe) {
+			elsewhere := p.OtherNamespace()
+			stream := watchFromNow(p)
+			defer stream.Close()
+			other := p.New()
+			p.Resource.Maker.Place(other, elsewhere)
+			p.Create(other)
+			own := p.Make()
+			expected := fmt.Sprintf("ADDED for %s, and nothing about %s, which is in the namespace %s", own.GetName(), other.GetName(), elsewhere)
+			event := nextAbout(stream, expected, own.GetName(), other.GetName())
+			if event.Object.GetName() != own.GetName() {
+				stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
+			}
+		}),
+	},
+}
+
+// changed makes an object and changes it twice. It returns the states that GET showed.
+func changed(p *runner.Probe) []*unstructured.Unstructured {
+	made := p.Make()
+	states := []*unstructured.Unstructured{made}
+	for _, step := range []string{"1", "2"} {
+		state := p.Label(made.GetName(), stepLabel, step)
+		states = append(states, state)
 	}
+	return states
+}
+
+// livesAndEnds makes, changes and deletes an object, and then makes another one, whose event shows that
+// all others have come.
+func livesAndEnds(p *runner.Probe) (states []*unstructured.Unstructured, end *unstructured.Unstructured) {
+	states = changed(p)
+	p.Remove(states[0].GetName())
+	end = p.Make()
+	return states, end
 }
 
 // eventsUntilAdded returns the events about two objects until one of them has been added.
@@ -220,32 +273,6 @@ func resume(p *runner.Probe, from string, seen []*runner.Event, kept, lost strin
 // transition is an event that has to come.
 type transition struct{ kind, name string }
 
-func watchLabelSelector() runner.Check {
-	return runner.Check{
-		ID: "watch-label-selector", Area: areaWatches,
-		Rule:        "In a watch with a labelSelector, an object that stops matching is DELETED, one that starts matching is ADDED, and others do not appear.",
-		Detail:      "Checks the types of the events, not their objects.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
-		Run: steadily(func(p *runner.Probe) {
-			version := listVersion(p)
-			stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector()+","+stepLabel+"=in", "resourceVersion", version)
-			defer stream.Close()
-			leaves, enters, last := labelled(p, "in"), labelled(p, "out"), labelled(p, "in")
-			p.Create(leaves)
-			p.Create(enters)
-			for _, change := range []struct{ name, step string }{
-				{leaves.GetName(), "out"}, {leaves.GetName(), "further-out"}, {enters.GetName(), "in"},
-			} {
-				p.Label(change.name, stepLabel, change.step)
-			}
-			p.Create(last)
-			wantTransitions(stream,
-				transition{eventAdded, leaves.GetName()}, transition{eventDeleted, leaves.GetName()}, transition{eventAdded, enters.GetName()}, transition{eventAdded, last.GetName()})
-		}),
-	}
-}
-
 // wantTransitions looks whether objects come and go for a watch in this order.
 func wantTransitions(stream *runner.Stream, wanted ...transition) {
 	var names []string
@@ -266,57 +293,5 @@ func wantTransitions(stream *runner.Stream, wanted ...transition) {
 		default:
 			stream.Fail(fmt.Sprintf("%s %s comes instead of %s %s", event.Type, name, wanted[0].kind, wanted[0].name), "%s", expected)
 		}
-	}
-}
-
-func watchFieldSelector() runner.Check {
-	return runner.Check{
-		ID: "watch-field-selector", Area: areaWatches,
-		Rule:        "A watch with the fieldSelector metadata.name=… shows only the object with that name.",
-		Detail:      "Creates and deletes an object that is not selected, then creates the one that is.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
-		Run: steadily(func(p *runner.Probe) {
-			version := listVersion(p)
-			wanted, other := p.New(), p.New()
-			stream, response := p.Watch(p.Collection(),
-				"labelSelector", p.Selector(), "fieldSelector", "metadata.name="+wanted.GetName(), "resourceVersion", version)
-			if stream == nil {
-				response.Fail("a watch: by the field metadata.name, objects of all resources can be selected")
-			}
-			defer stream.Close()
-			p.Create(other)
-			p.Remove(other.GetName())
-			p.Create(wanted)
-			expected := "an event about " + wanted.GetName() + ", and nothing about " + other.GetName() + ", which was made and deleted before"
-			event := nextAbout(stream, expected, wanted.GetName(), other.GetName())
-			if event.Object.GetName() != wanted.GetName() {
-				stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
-			}
-		}),
-	}
-}
-
-func watchNamespace() runner.Check {
-	return runner.Check{
-		ID: "watch-namespace", Area: areaWatches,
-		Rule:        "A watch of one namespace shows nothing of another.",
-		Detail:      "Creates an object in another namespace, then one in the watched namespace, and expects only the second.",
-		Reference:   apiConcepts + "#standard-api-terminology",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
-		Run: steadily(func(p *runner.Probe) {
-			elsewhere := p.OtherNamespace()
-			stream := watchFromNow(p)
-			defer stream.Close()
-			other := p.New()
-			p.Resource.Maker.Place(other, elsewhere)
-			p.Create(other)
-			own := p.Make()
-			expected := fmt.Sprintf("ADDED for %s, and nothing about %s, which is in the namespace %s", own.GetName(), other.GetName(), elsewhere)
-			event := nextAbout(stream, expected, own.GetName(), other.GetName())
-			if event.Object.GetName() != own.GetName() {
-				stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
-			}
-		}),
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func watchFromAny() runner.Check {
-	return runner.Check{
+var watchesStart = []runner.Check{ //nolint:gochecknoglobals // A constant.
+	{
 		ID: "watch-from-any", Area: areaWatches,
 		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",
 		Detail:      "Creates an object and starts both watches.",
@@ -33,26 +33,8 @@ func watchFromAny() runner.Check {
 			wantInitialState(p, made, "resourceVersion", "0")
 			wantInitialState(p, made)
 		}),
-	}
-}
-
-// wantInitialState looks whether a watch begins with an object that exists.
-func wantInitialState(p *runner.Probe, made *unstructured.Unstructured, query ...string) {
-	stream := p.MustWatch(p.Collection(), append([]string{"labelSelector", p.Selector()}, query...)...)
-	defer stream.Close()
-	if p.Resource.Has("update") {
-		// A watch that does not begin with the object has this as its first event.
-		p.Label(made.GetName(), stepLabel, strconv.Itoa(len(query)))
-	}
-	expected := "ADDED for " + made.GetName() + ", which exists when the watch begins"
-	event := nextAbout(stream, expected, made.GetName())
-	if event.Type != eventAdded {
-		stream.Fail("the first event about it is "+event.Type, "%s", expected)
-	}
-}
-
-func watchInitialEvents() runner.Check {
-	return runner.Check{
+	},
+	{
 		ID: "watch-initial-events", Area: areaWatches,
 		Rule:        "A watch with sendInitialEvents=true sends ADDED for each existing object, then a BOOKMARK that marks the end of these events; servers that don't support this refuse it.",
 		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan, and allowWatchBookmarks=true. The BOOKMARK must have the annotation k8s.io/initial-events-end=true, and later changes must follow. Refusing with 4xx or an ERROR event is accepted.",
@@ -74,6 +56,136 @@ func watchInitialEvents() runner.Check {
 			later := p.Make()
 			nextAbout(stream, "ADDED for an object made after the initial events", later.GetName())
 		}),
+	},
+	{
+		ID: "watch-too-old", Area: areaWatches,
+		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
+		Detail:      "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
+		Reference:   apiConcepts + "#410-gone-responses",
+		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"},
+		// It takes a watch that ends without a word for a failure only if it does so again and again.
+		Run: func(p *runner.Probe) {
+			err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
+			var ended *endedError
+			if errors.As(err, &ended) {
+				runner.Stop(&runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange})
+			}
+			runner.StopOn(err)
+		},
+	},
+	{
+		ID: "watch-version-malformed", Area: areaWatches,
+		Rule:        "A watch from a malformed resourceVersion is refused.",
+		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
+		Reference:   apiConcepts + "#semantics-for-watch",
+		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Run: func(p *runner.Probe) {
+			made := p.Make()
+			if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
+				runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
+			}
+			stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
+			if stream != nil {
+				defer stream.Close()
+				stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
+			}
+			if response.Code < http.StatusBadRequest {
+				response.Fail("an error: abc is not a resourceVersion")
+			} // kube-apiserver answers 500, so the code can't be looked at.
+		},
+	},
+	{
+		ID: "watch-bookmarks", Area: areaWatches,
+		Rule:        "BOOKMARK events come only with allowWatchBookmarks=true, and their objects have only a resourceVersion.",
+		Detail:      "Watches with and without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and empty fields.",
+		Reference:   apiConcepts + "#watch-bookmarks",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true,
+		Run: func(p *runner.Probe) {
+			version := listVersion(p)
+			query := []string{"labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", bookmarkTime}
+			with := p.MustWatch(p.Collection(), append(query, "allowWatchBookmarks", "true")...)
+			defer with.Close()
+			without := p.MustWatch(p.Collection(), query...)
+			defer without.Close()
+			p.Make()
+			limited, cancel := context.WithTimeout(p.Context, bookmarkLookout)
+			defer cancel()
+			eachBookmark(limited, with, checkBookmark)
+			eachBookmark(limited, without, func(*runner.Event) string { return "the watch has not asked for any" })
+		},
+	},
+	{
+		ID: "watch-timeout", Area: areaWatches,
+		Rule:        "A watch with timeoutSeconds ends after that time, without an error.",
+		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take 1.5 to 12 seconds.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true,
+		Run: func(p *runner.Probe) {
+			version := listVersion(p)
+			began := time.Now()
+			limited, cancel := runner.Within(p.Context, longest)
+			defer cancel()
+			stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
+			defer stream.Close()
+			const expected = "a watch with timeoutSeconds=" + shortWatch + " that ends by itself about then, without an error"
+			for {
+				event, err := stream.Next(limited)
+				lasted := time.Since(began).Round(time.Millisecond)
+				switch {
+				case err == nil && event.Type == eventError:
+					stream.Fail("an ERROR event has come", expected)
+				case err == nil:
+				case p.Context.Err() != nil:
+					runner.Stop(p.Context.Err())
+				case errors.Is(err, runner.ErrNoEvent):
+					stream.Fail(fmt.Sprintf("it goes on after %s", lasted), expected)
+				case isUnreadable(err):
+					runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
+				case !errors.Is(err, io.EOF):
+					stream.Fail(fmt.Sprintf("it was broken off after %s: %v", lasted, err), expected)
+				case lasted < shortest:
+					stream.Fail(fmt.Sprintf("it ended after %s", lasted), expected)
+				default:
+					return
+				}
+			}
+		},
+	},
+	{
+		ID: "watch-stream", Area: areaWatches,
+		Rule:        "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
+		Detail:      "Creates two objects, and expects the event of the first before it creates the second. Events must have a known type and an object.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		Run: steadily(func(p *runner.Probe) {
+			stream := watchFromNow(p)
+			defer stream.Close()
+			contentType := stream.Exchange().Received.Headers["Content-Type"]
+			if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != runner.JSON {
+				stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
+			}
+			object := p.New()
+			for range 2 {
+				made := p.Create(object)
+				wantAtOnce(stream, made.GetName())
+				object = p.New()
+			}
+		}),
+	},
+}
+
+// wantInitialState looks whether a watch begins with an object that exists.
+func wantInitialState(p *runner.Probe, made *unstructured.Unstructured, query ...string) {
+	stream := p.MustWatch(p.Collection(), append([]string{"labelSelector", p.Selector()}, query...)...)
+	defer stream.Close()
+	if p.Resource.Has("update") {
+		// A watch that does not begin with the object has this as its first event.
+		p.Label(made.GetName(), stepLabel, strconv.Itoa(len(query)))
+	}
+	expected := "ADDED for " + made.GetName() + ", which exists when the watch begins"
+	event := nextAbout(stream, expected, made.GetName())
+	if event.Type != eventAdded {
+		stream.Fail("the first event about it is "+event.Type, "%s", expected)
 	}
 }
 
@@ -106,25 +218,6 @@ func wantEndOfInitial(stream *runner.Stream, names ...string) {
 }
 
 const tooOldExpected = "all changes since the resourceVersion 1, or 410 Gone with the reason Expired or Gone, as the answer or as a Status in an ERROR event"
-
-func watchTooOld() runner.Check {
-	return runner.Check{
-		ID: "watch-too-old", Area: areaWatches,
-		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
-		Detail:      "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
-		Reference:   apiConcepts + "#410-gone-responses",
-		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"},
-		// It takes a watch that ends without a word for a failure only if it does so again and again.
-		Run: func(p *runner.Probe) {
-			err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
-			var ended *endedError
-			if errors.As(err, &ended) {
-				runner.Stop(&runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange})
-			}
-			runner.StopOn(err)
-		},
-	}
-}
 
 func watchTooOldOnce(p *runner.Probe) {
 	gone := p.Make()
@@ -166,30 +259,6 @@ func isExpiry(reason string) bool {
 	return reason == string(metav1.StatusReasonExpired) || reason == string(metav1.StatusReasonGone)
 }
 
-func watchVersionMalformed() runner.Check {
-	return runner.Check{
-		ID: "watch-version-malformed", Area: areaWatches,
-		Rule:        "A watch from a malformed resourceVersion is refused.",
-		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
-		Reference:   apiConcepts + "#semantics-for-watch",
-		PerResource: true, Verbs: []string{"create", "get", "watch"},
-		Run: func(p *runner.Probe) {
-			made := p.Make()
-			if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
-				runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
-			}
-			stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
-			if stream != nil {
-				defer stream.Close()
-				stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
-			}
-			if response.Code < http.StatusBadRequest {
-				response.Fail("an error: abc is not a resourceVersion")
-			} // kube-apiserver answers 500, so the code can't be looked at.
-		},
-	}
-}
-
 const (
 	// bookmarkTime is how long the watches are, in seconds, that are looked at for bookmarks: servers
 	// like to send one shortly before the end.
@@ -203,29 +272,6 @@ const (
 	streamTypes          = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR"
 	streamEventsExpected = "JSON objects, one after another, each with a type (" + streamTypes + ") and an object"
 )
-
-func watchBookmarks() runner.Check {
-	return runner.Check{
-		ID: "watch-bookmarks", Area: areaWatches,
-		Rule:        "BOOKMARK events come only with allowWatchBookmarks=true, and their objects have only a resourceVersion.",
-		Detail:      "Watches with and without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and empty fields.",
-		Reference:   apiConcepts + "#watch-bookmarks",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true,
-		Run: func(p *runner.Probe) {
-			version := listVersion(p)
-			query := []string{"labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", bookmarkTime}
-			with := p.MustWatch(p.Collection(), append(query, "allowWatchBookmarks", "true")...)
-			defer with.Close()
-			without := p.MustWatch(p.Collection(), query...)
-			defer without.Close()
-			p.Make()
-			limited, cancel := context.WithTimeout(p.Context, bookmarkLookout)
-			defer cancel()
-			eachBookmark(limited, with, checkBookmark)
-			eachBookmark(limited, without, func(*runner.Event) string { return "the watch has not asked for any" })
-		},
-	}
-}
 
 // eachBookmark says what is wrong with the bookmarks of a watch, until it ends or the time is over.
 func eachBookmark(limited context.Context, stream *runner.Stream, wrong func(*runner.Event) string) {
@@ -276,70 +322,6 @@ func isEmpty(value any) bool {
 		return !slices.ContainsFunc(v, func(item any) bool { return !isEmpty(item) })
 	default:
 		return slices.Contains([]any{nil, false, float64(0), int64(0), "", "0", "0s"}, value)
-	}
-}
-
-func watchTimeout() runner.Check {
-	return runner.Check{
-		ID: "watch-timeout", Area: areaWatches,
-		Rule:        "A watch with timeoutSeconds ends after that time, without an error.",
-		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take 1.5 to 12 seconds.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true,
-		Run: func(p *runner.Probe) {
-			version := listVersion(p)
-			began := time.Now()
-			limited, cancel := runner.Within(p.Context, longest)
-			defer cancel()
-			stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
-			defer stream.Close()
-			const expected = "a watch with timeoutSeconds=" + shortWatch + " that ends by itself about then, without an error"
-			for {
-				event, err := stream.Next(limited)
-				lasted := time.Since(began).Round(time.Millisecond)
-				switch {
-				case err == nil && event.Type == eventError:
-					stream.Fail("an ERROR event has come", expected)
-				case err == nil:
-				case p.Context.Err() != nil:
-					runner.Stop(p.Context.Err())
-				case errors.Is(err, runner.ErrNoEvent):
-					stream.Fail(fmt.Sprintf("it goes on after %s", lasted), expected)
-				case isUnreadable(err):
-					runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
-				case !errors.Is(err, io.EOF):
-					stream.Fail(fmt.Sprintf("it was broken off after %s: %v", lasted, err), expected)
-				case lasted < shortest:
-					stream.Fail(fmt.Sprintf("it ended after %s", lasted), expected)
-				default:
-					return
-				}
-			}
-		},
-	}
-}
-
-func watchStream() runner.Check {
-	return runner.Check{
-		ID: "watch-stream", Area: areaWatches,
-		Rule:        "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
-		Detail:      "Creates two objects, and expects the event of the first before it creates the second. Events must have a known type and an object.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
-		Run: steadily(func(p *runner.Probe) {
-			stream := watchFromNow(p)
-			defer stream.Close()
-			contentType := stream.Exchange().Received.Headers["Content-Type"]
-			if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != runner.JSON {
-				stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
-			}
-			object := p.New()
-			for range 2 {
-				made := p.Create(object)
-				wantAtOnce(stream, made.GetName())
-				object = p.New()
-			}
-		}),
 	}
 }
 
