@@ -152,10 +152,7 @@ var creates = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			p.Prepare("create an object", runner.Post(p.Collection(), object))
-			response := p.Send(runner.Post(p.Collection(), object)).WantStatus(metav1.StatusReasonAlreadyExists, http.StatusConflict)
-			if status, _ := response.Status(); status.Details == nil || status.Details.Name != object.GetName() {
-				response.Fail("a Status whose details.name is %q", object.GetName())
-			}
+			wantNamed(p.Send(runner.Post(p.Collection(), object)).WantStatus(metav1.StatusReasonAlreadyExists, http.StatusConflict), object.GetName())
 		},
 	},
 	{

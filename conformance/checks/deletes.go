@@ -103,10 +103,7 @@ var deletes = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				return
 			}
 			own := map[string]any{"uid": object.GetUID()}
-			response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own)))
-			if !response.OK() {
-				response.Fail("success, because the precondition has the uid of the object")
-			}
+			p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own))).WantSuccess("success, because the precondition has the uid of the object")
 		},
 	},
 	{
@@ -292,10 +289,7 @@ func deletionOf(object *unstructured.Unstructured) string {
 func deleteHeld(p *runner.Probe, remove func(*runner.Probe, string) *runner.Response) {
 	held := makeHeld(p)
 	name := held.GetName()
-	response := p.Send(runner.Delete(p.Path(name), runner.DeleteNow()))
-	if !response.OK() {
-		response.Fail("success: the object is to be deleted once its finalizer is removed")
-	}
+	response := p.Send(runner.Delete(p.Path(name), runner.DeleteNow())).WantSuccess("success: the object is to be deleted once its finalizer is removed")
 	response, object := p.Look(name)
 	switch {
 	case object == nil:
@@ -306,9 +300,7 @@ func deleteHeld(p *runner.Probe, remove func(*runner.Probe, string) *runner.Resp
 		response.Fail("the object with its finalizer %s, which nobody has removed", runner.Finalizer)
 	}
 	response = remove(p, name)
-	if !response.OK() {
-		response.Fail("success: the finalizer %s may be removed", runner.Finalizer)
-	}
+	response.WantSuccess("success: the finalizer %s may be removed", runner.Finalizer)
 	last := outlives(p, name)
 	if last == nil || holder(last) != "" {
 		return // Others may have added finalizers of theirs.

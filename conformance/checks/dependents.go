@@ -64,10 +64,7 @@ var dependents = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			owner, dependent := ownedProp(p)
 			defer dependent.remove(p)
 			awaitCollector(p)
-			response := p.Send(runner.Get(dependent.path))
-			if !response.OK() {
-				response.Fail("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
-			}
+			response := p.Send(runner.Get(dependent.path)).WantSuccess("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
 			p.Remove(owner.GetName())
 			if await(p, learning, func() bool { return !p.ExistsAt(dependent.path) }) {
 				return

@@ -56,9 +56,7 @@ func getTable(p *runner.Probe, path string, query ...string) (*table, *runner.Re
 		runner.Leave("the server has no tables for the resource: it answers 406")
 	}
 	const expected = "a Table of meta.k8s.io/v1, or 406 Not Acceptable from a server without tables"
-	if !response.OK() {
-		response.Fail(expected)
-	}
+	response.WantSuccess(expected)
 	t, found := readTable(response.Body)
 	if t == nil {
 		response.FailBecause(found, expected)
@@ -208,9 +206,7 @@ var formatsTables = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			for _, accept := range []string{asTable + ",application/json", asNoTable} {
 				response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
 				const expected = "a list in plain JSON, or a Table"
-				if !response.OK() {
-					response.Fail(expected)
-				}
+				response.WantSuccess(expected)
 				var value struct {
 					Items []any `json:"items"`
 				}

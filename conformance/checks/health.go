@@ -51,9 +51,7 @@ var health = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				Minor      *string `json:"minor"`
 				GitVersion string  `json:"gitVersion"`
 			}
-			if !response.OK() {
-				response.Fail("%s", expected)
-			}
+			response.WantSuccess("%s", expected)
 			if err := json.Unmarshal(response.Body, &info); err != nil {
 				response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
 			}
@@ -71,10 +69,7 @@ var health = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Detail:    "Each line must be a comment or a sample, and at least one sample must have a TYPE.",
 		Reference: "https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#metrics-in-kubernetes",
 		Run: func(p *runner.Probe) {
-			response := p.Send(runner.Get("/metrics").With("Accept", "text/plain"))
-			if !response.OK() {
-				response.Fail("metrics")
-			}
+			response := p.Send(runner.Get("/metrics").With("Accept", "text/plain")).WantSuccess("metrics")
 			types, typed := map[string]bool{}, 0
 			for line := range strings.Lines(string(response.Body)) {
 				line = strings.TrimSpace(line)

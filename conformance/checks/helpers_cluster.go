@@ -191,9 +191,7 @@ func wantDocument(p *runner.Probe, path, what string, value any) *runner.Respons
 }
 
 func readDocument(response *runner.Response, what string, value any) {
-	if !response.OK() {
-		response.Fail("%s", what)
-	}
+	response.WantSuccess("%s", what)
 	if err := json.Unmarshal(response.Body, value); err != nil {
 		response.FailBecause("it can't be read: "+err.Error(), "%s", what)
 	}

@@ -188,6 +188,13 @@ func wantIdentity(p *runner.Probe, response *runner.Response, name string) {
 	}
 }
 
+// wantNamed fails the check unless the answer, which is a Status, has a name in its details.
+func wantNamed(response *runner.Response, name string) {
+	if status, _ := response.Status(); status.Details == nil || status.Details.Name != name {
+		response.Fail("a Status whose details.name is %q", name)
+	}
+}
+
 // wantInvalid fails the check unless the answer is a Status that tells that a field is invalid.
 func wantInvalid(response *runner.Response, field string) {
 	response.WantStatus(metav1.StatusReasonInvalid, http.StatusUnprocessableEntity)

@@ -111,10 +111,7 @@ var listsSelectors = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		PerResource: true, Verbs: []string{"list"},
 		Run: func(p *runner.Probe) {
 			for _, query := range [][]string{{"resourceVersion", "0"}, {"resourceVersion", "0", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)}} {
-				response := p.Send(runner.Get(p.Collection(), ours(p, query...)...))
-				if !response.OK() {
-					response.Fail("a list")
-				}
+				response := p.Send(runner.Get(p.Collection(), ours(p, query...)...)).WantSuccess("a list")
 				listOf(response)
 			}
 		},
@@ -139,9 +136,7 @@ var listsSelectors = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			if response.Code == http.StatusGone {
 				return
 			}
-			if !response.OK() {
-				response.Fail("a list, or 410 Gone")
-			}
+			response.WantSuccess("a list, or 410 Gone")
 			list := listOf(response)
 			if list.version() != before.version() {
 				list.FailBecause(fmt.Sprintf("it is %q", list.version()), "a list whose metadata.resourceVersion is %s, as asked for", before.version())
@@ -172,9 +167,7 @@ var listsSelectors = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			}
 			query := ours(p, "resourceVersion", changed.GetResourceVersion(), "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
 			response := askWhenThere(p, query...)
-			if !response.OK() {
-				response.Fail("a list: the resourceVersion is from an object that was just read")
-			}
+			response.WantSuccess("a list: the resourceVersion is from an object that was just read")
 			list := listOf(response)
 			item := list.item(made.GetName())
 			if item == nil || item.GetLabels()[colorLabel] != "red" {

@@ -70,9 +70,7 @@ var patches = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				response.WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
 				return
 			}
-			if !response.OK() {
-				response.Fail("success, or 415 Unsupported Media Type")
-			}
+			response.WantSuccess("success, or 415 Unsupported Media Type")
 			wantNotes(p, response, name, noteOne, "", noteTwo, "new")
 		},
 	},

@@ -34,10 +34,7 @@ var reads = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		PerResource: true, Verbs: []string{"get"},
 		Run: func(p *runner.Probe) {
 			name := p.Name()
-			response := p.Send(runner.Get(p.Path(name))).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
-			if status, _ := response.Status(); status.Details == nil || status.Details.Name != name {
-				response.Fail("a Status whose details.name is %q", name)
-			}
+			wantNamed(p.Send(runner.Get(p.Path(name))).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound), name)
 		},
 	},
 }

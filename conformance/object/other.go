@@ -15,7 +15,7 @@ import (
 func otherScalar(v *view, value any) any {
 	if enum := v.enum(); len(enum) > 0 {
 		for _, one := range enum {
-			if !isZero(one) && !sameScalar(one, value) {
+			if !isZero(one) && !same(one, value) {
 				return runtime.DeepCopyJSONValue(one)
 			}
 		}
@@ -37,10 +37,7 @@ func otherScalar(v *view, value any) any {
 }
 
 func otherNumber(v *view, number float64) any {
-	step, ok := v.number(func(n *node) *float64 { return n.multipleOf })
-	if !ok || step <= 0 {
-		step = 1
-	}
+	step := stepOf(v)
 	least, most := bounds(v)
 	for _, other := range []float64{number + step, number - step} {
 		if least <= other && other <= most && other != number {

@@ -75,12 +75,10 @@ func firstType(types []string) string {
 // given returns a value that the schema has itself. Those that are zero are what Go programs write
 // for all that has no default.
 func given(v *view, types []string) (any, bool) {
-	candidates := []any{firstValue(v, func(n *node) any { return n.preset })}
-	candidates = append(candidates, v.enum()...)
-	candidates = append(candidates, firstValue(v, func(n *node) any { return n.example }))
 	enum := v.enum()
-	for _, value := range candidates {
-		if isZero(value) || len(enum) > 0 && !slices.ContainsFunc(enum, func(one any) bool { return sameScalar(one, value) }) {
+	preset, example := firstValue(v, func(n *node) any { return n.preset }), firstValue(v, func(n *node) any { return n.example })
+	for _, value := range slices.Concat([]any{preset}, enum, []any{example}) {
+		if isZero(value) || len(enum) > 0 && !slices.ContainsFunc(enum, func(one any) bool { return same(one, value) }) {
 			continue
 		}
 		if len(types) == 0 || slices.ContainsFunc(types, func(name string) bool { return isOfType(value, name) }) {
@@ -115,19 +113,6 @@ func isZero(value any) bool {
 	}
 	number, _ := numberOf(value)
 	return number == 0
-}
-
-func sameScalar(a, b any) bool {
-	if x, ok := numberOf(a); ok {
-		y, also := numberOf(b)
-		return also && x == y
-	}
-	switch a.(type) {
-	case string, bool:
-		return a == b
-	default:
-		return false
-	}
 }
 
 // untyped makes a value for a schema without a type.
@@ -209,40 +194,38 @@ func (b *builder) numbered(value any, index int, nodes []*node) any {
 	if text, ok := value.(string); ok && fits(v, text+"-"+strconv.Itoa(index)) {
 		return text + "-" + strconv.Itoa(index)
 	}
-	if number, ok := numberOf(value); ok && isInteger(value) {
+	if number, ok := numberOf(value); ok && typeOf(value) == anInteger {
 		return int64(number) + int64(index)
 	}
 	return value
 }
 
-func isInteger(value any) bool { return typeOf(value) == anInteger }
-
 // numberValue makes a number: 1 if it is allowed. Nothing is started by it.
 func numberValue(name string, v *view) any {
-	step, hasStep := v.number(func(n *node) *float64 { return n.multipleOf })
-	hasStep = hasStep && step > 0
 	least, most := bounds(v)
-	number := 1.0
+	step, number := stepOf(v), 1.0
 	if starts(name) {
 		number = 0
 	}
-	if hasStep {
-		number = math.Ceil(number/step) * step
-	}
+	number = math.Ceil(number/step) * step
 	if number < least {
-		if number = math.Ceil(least); hasStep {
-			number = math.Ceil(least/step) * step
-		}
+		number = math.Ceil(least/step) * step
 	}
 	if number > most {
-		if number = math.Floor(most); hasStep {
-			number = math.Floor(most/step) * step
-		}
+		number = math.Floor(most/step) * step
 	}
 	if number < least || number > most { // No integer is between them.
 		number = least + (most-least)/2
 	}
 	return plainNumber(number)
+}
+
+// stepOf returns what numbers are multiples of: 1 if the schema says nothing.
+func stepOf(v *view) float64 {
+	if step, ok := v.number(func(n *node) *float64 { return n.multipleOf }); ok && step > 0 {
+		return step
+	}
+	return 1
 }
 
 // bounds returns the limits of integers and, as good as one can say, of other numbers.

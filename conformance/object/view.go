@@ -63,34 +63,20 @@ func (v *view) any(has func(*node) bool) bool { return slices.ContainsFunc(v.par
 // unknown tells that no schema says anything.
 func (v *view) unknown() bool { return len(v.parts) == 0 }
 
-func (v *view) intOrString() bool {
-	return v.any(func(n *node) bool { return n.intOrString })
-}
-
-func (v *view) preserving() bool {
-	return v.any(func(n *node) bool { return n.preserving })
-}
-
-func (v *view) embedded() bool {
-	return v.any(func(n *node) bool { return n.embedded })
-}
-
-func (v *view) fixed() bool {
-	return v.any(func(n *node) bool { return n.fixed })
-}
-
-func (v *view) format() string  { return pick(v, func(n *node) string { return n.format }) }
-func (v *view) pattern() string { return pick(v, func(n *node) string { return n.pattern }) }
+func (v *view) intOrString() bool { return v.any(func(n *node) bool { return n.intOrString }) }
+func (v *view) preserving() bool  { return v.any(func(n *node) bool { return n.preserving }) }
+func (v *view) embedded() bool    { return v.any(func(n *node) bool { return n.embedded }) }
+func (v *view) fixed() bool       { return v.any(func(n *node) bool { return n.fixed }) }
+func (v *view) format() string    { return pick(v, func(n *node) string { return n.format }) }
+func (v *view) pattern() string   { return pick(v, func(n *node) string { return n.pattern }) }
 
 // types returns the names of the types that a value may have; nil if any.
 func (v *view) types() []string { return v.typesOf(map[*node][]string{}) }
 
 // typesOf keeps what it has found: branches may be many and have branches, themselves among them.
 func (v *view) typesOf(found map[*node][]string) []string {
-	for _, n := range v.parts {
-		if len(n.types) > 0 {
-			return n.types
-		}
+	if types := firstList(v, func(n *node) []string { return n.types }); len(types) > 0 {
+		return types
 	}
 	for _, branches := range v.branches {
 		if types := v.branchTypes(found, branches); len(types) > 0 {
@@ -121,10 +107,13 @@ func (v *view) branchTypes(found map[*node][]string, branches []*node) []string 
 	return types
 }
 
-func (v *view) enum() []any {
+func (v *view) enum() []any { return firstList(v, func(n *node) []any { return n.enum }) }
+
+// firstList is pick for lists.
+func firstList[T any](v *view, of func(*node) []T) []T {
 	for _, n := range v.parts {
-		if len(n.enum) > 0 {
-			return n.enum
+		if list := of(n); len(list) > 0 {
+			return list
 		}
 	}
 	return nil
@@ -143,9 +132,14 @@ func (v *view) names() []string {
 
 // property returns the schemas of a property; none if it has no name here.
 func (v *view) property(name string) []*node {
+	return v.inner(func(n *node) *node { return n.properties[name] })
+}
+
+// inner returns a schema in each of the parts that have it.
+func (v *view) inner(of func(*node) *node) []*node {
 	var nodes []*node
 	for _, n := range v.parts {
-		if found := n.properties[name]; found != nil {
+		if found := of(n); found != nil {
 			nodes = append(nodes, found)
 		}
 	}
@@ -173,25 +167,9 @@ func (v *view) required() []string {
 }
 
 // others returns the schemas of properties without a name.
-func (v *view) others() []*node {
-	var nodes []*node
-	for _, n := range v.parts {
-		if n.others != nil {
-			nodes = append(nodes, n.others)
-		}
-	}
-	return nodes
-}
+func (v *view) others() []*node { return v.inner(func(n *node) *node { return n.others }) }
 
-func (v *view) items() []*node {
-	var nodes []*node
-	for _, n := range v.parts {
-		if n.items != nil {
-			nodes = append(nodes, n.items)
-		}
-	}
-	return nodes
-}
+func (v *view) items() []*node { return v.inner(func(n *node) *node { return n.items }) }
 
 func (v *view) listKeys() []string {
 	var names []string

@@ -166,9 +166,12 @@ func (r *Response) Want(codes ...int) *Response {
 }
 
 // WantOK fails the check unless the code is one of success.
-func (r *Response) WantOK() *Response {
+func (r *Response) WantOK() *Response { return r.WantSuccess("success") }
+
+// WantSuccess is WantOK that says what else was expected.
+func (r *Response) WantSuccess(format string, args ...any) *Response {
 	if !r.OK() {
-		r.Fail("success")
+		r.Fail(format, args...)
 	}
 	return r
 }
