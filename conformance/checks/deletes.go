@@ -289,7 +289,7 @@ func deletionOf(object *unstructured.Unstructured) string {
 func deleteHeld(p *runner.Probe, remove func(*runner.Probe, string) *runner.Response) {
 	held := makeHeld(p)
 	name := held.GetName()
-	response := p.Send(runner.Delete(p.Path(name), runner.DeleteNow())).WantSuccess("success: the object is to be deleted once its finalizer is removed")
+	p.Send(runner.Delete(p.Path(name), runner.DeleteNow())).WantSuccess("success: the object is to be deleted once its finalizer is removed")
 	response, object := p.Look(name)
 	switch {
 	case object == nil:

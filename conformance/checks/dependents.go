@@ -64,15 +64,14 @@ var dependents = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			owner, dependent := ownedProp(p)
 			defer dependent.remove(p)
 			awaitCollector(p)
-			response := p.Send(runner.Get(dependent.path)).WantSuccess("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
+			p.Send(runner.Get(dependent.path)).WantSuccess("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
 			p.Remove(owner.GetName())
 			if await(p, learning, func() bool { return !p.ExistsAt(dependent.path) }) {
 				return
 			}
-			if response = p.Send(runner.Get(dependent.path)); !response.OK() {
-				return
+			if response := p.Send(runner.Get(dependent.path)); response.OK() {
+				response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
 			}
-			response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
 		},
 	},
 	{
