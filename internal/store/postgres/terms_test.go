@@ -4,16 +4,11 @@
 package postgres_test
 
 import (
-	"database/sql"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib" // The driver that goose uses.
-	"github.com/pressly/goose/v3"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
@@ -103,44 +98,5 @@ func TestTermsOfOlderPrograms(t *testing.T) {
 	}
 	if got, want := selected(t, e, 2, 1), "a b c"; got != want {
 		t.Errorf("selected %q, want %q", got, want)
-	}
-}
-
-// TestMigrateTerms fills keys into a database of before they were there.
-func TestMigrateTerms(t *testing.T) {
-	t.Parallel()
-	databaseURL := testenv.Postgres(t).Database(t)
-	db, err := sql.Open("pgx", databaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	execute(t, databaseURL, `CREATE SCHEMA docket`)
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"),
-		goose.WithTableName("docket.migration"), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := provider.UpTo(t.Context(), 9); err != nil {
-		t.Fatal(err)
-	}
-	for i, key := range []string{"b", "c", "a"} {
-		execute(t, databaseURL, fmt.Sprintf(`
-			INSERT INTO docket.resource (name) VALUES ('%s') ON CONFLICT DO NOTHING;
-			INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data)
-			SELECT docket.cluster_id('main'), id, '%s', %[3]d, %[3]d, 0, 0, 1, '' FROM docket.resource;
-			INSERT INTO docket.term (cluster, resource, name, value, created)
-			SELECT cluster, resource, v.name, v.value, created FROM docket.object, (VALUES (1, 7), (2, %[3]d)) AS v (name, value)
-			WHERE created = %[3]d;
-			UPDATE docket.revision SET revision = %[3]d`, reports, key, i+2))
-	}
-	e := open(t, databaseURL, "main")
-	want := []string{"1=7 a a", "1=7 b b", "1=7 c c", "2=2 b -", "2=3 c -", "2=4 a -"}
-	if diff := cmp.Diff(want, termKeys(t, connect(t, databaseURL))); diff != "" {
-		t.Errorf("terms (-want +got):\n%s", diff)
-	}
-	commit(t, e, []engine.Op{withTerms(create("d"), 7, 3)})
-	if got := selected(t, e, 1, 7) + ", " + selected(t, e, 2, 3); got != "a b c d, c d" {
-		t.Errorf("selected %q", got)
 	}
 }

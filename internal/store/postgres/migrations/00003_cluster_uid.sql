@@ -1,5 +1,0 @@
--- +goose Up
-
--- The Kubernetes cluster that uses the share: the UID of its namespace kube-system. Null
--- until a server says it.
-ALTER TABLE docket.cluster ADD COLUMN uid text;
