@@ -19,7 +19,7 @@ const (
 	// it allowed. $2 is the process, $3 what it reads, $4 what it derives, $5 what it writes, $6 what it needs.
 	beatSQL = `
 WITH beat AS (
-	INSERT INTO docket.replica AS r (cluster, id, reads, derives, needs, tallies, seen) VALUES ($1, $2, $3, $4, $6, true, clock_timestamp())
+	INSERT INTO docket.replica AS r (cluster, id, reads, derives, needs, seen) VALUES ($1, $2, $3, $4, $6, clock_timestamp())
 	ON CONFLICT (cluster, id) DO UPDATE SET derives = excluded.derives, needs = excluded.needs, seen = excluded.seen
 ), gone AS (
 	DELETE FROM docket.replica WHERE cluster = $1 AND id <> $2 AND seen < clock_timestamp() - interval '1 hour'

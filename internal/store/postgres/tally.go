@@ -86,10 +86,7 @@ const (
 ), ` + addCountsCTEs + `
 SELECT count(*) FROM taken`
 
-	// tallyStateSQL also reports whether a program lives that doesn't keep the counters.
-	tallyStateSQL = `SELECT tallied, EXISTS (
-	SELECT FROM docket.replica WHERE cluster = $1 AND NOT tallies AND seen > clock_timestamp() - interval '1 minute'
-) FROM ` + newestCounter + ` r`
+	tallyStateSQL = `SELECT tallied FROM ` + newestCounter + ` r`
 
 	dropChangesSQL = `DELETE FROM docket.tally_change WHERE cluster = $1`
 	dropTallySQL   = `DELETE FROM docket.tally WHERE cluster = $1`
@@ -147,8 +144,7 @@ func (e *Engine) Tally(ctx context.Context) error {
 // tally does what is to be done next, and reports whether there is more.
 func (e *Engine) tally(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	var state int
-	var older bool
-	if err := tx.QueryRow(ctx, tallyStateSQL, e.cluster).Scan(&state, &older); err != nil {
+	if err := tx.QueryRow(ctx, tallyStateSQL, e.cluster).Scan(&state); err != nil {
 		return false, noCounter(err)
 	}
 	switch {
@@ -157,8 +153,6 @@ func (e *Engine) tally(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 		return moved == tallySlice, err
 	case state == tallyMaking:
 		return false, e.countAll(ctx, tx)
-	case older:
-		return false, nil // It would void them again.
 	default:
 		return true, e.underCounter(ctx, tx, func(pipeline *pgx.Batch) {
 			pipeline.Queue(dropChangesSQL, e.cluster)

@@ -39,12 +39,11 @@ func wantTally(t *testing.T, conn *pgx.Conn, what string, kept bool) {
 	}
 }
 
-// TestTallyOlderProgram: what a program writes that doesn't keep the counters voids them, and they are rebuilt when
-// none of that kind lives any more.
-func TestTallyOlderProgram(t *testing.T) {
+// TestTallyWrittenByHand: results that a person writes void the counters, which are rebuilt.
+func TestTallyWrittenByHand(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
-	e, older := open(t, url, "main"), connect(t, url)
+	e, conn := open(t, url, "main"), connect(t, url)
 	tally := func() {
 		t.Helper()
 		if err := e.Tally(t.Context()); err != nil {
@@ -52,9 +51,9 @@ func TestTallyOlderProgram(t *testing.T) {
 		}
 	}
 	commit(t, e, benchOps(20))
-	wantTally(t, older, "changes", true)
+	wantTally(t, conn, "changes", true)
 	tally()
-	wantTally(t, older, "moved", true)
+	wantTally(t, conn, "moved", true)
 	commit(t, e, benchOps(20))
 	for i, statement := range []string{
 		`UPDATE docket.report SET verdicts = verdicts[1:5] WHERE object % 3 = 0`,
@@ -62,29 +61,25 @@ func TestTallyOlderProgram(t *testing.T) {
 		`INSERT INTO docket.report SELECT (jsonb_populate_record(r, '{"object": 999999}')).* FROM docket.report AS r LIMIT 1`,
 		`DELETE FROM docket.verdict WHERE id = (SELECT max(id) FROM docket.verdict)`,
 	} {
-		if _, err := older.Exec(t.Context(), statement); err != nil {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
-		wantTally(t, older, statement, false)
+		wantTally(t, conn, statement, false)
 		commit(t, e, benchOps(3))
-		execute(t, url, `INSERT INTO docket.replica (cluster, id, reads, derives, seen) VALUES (1, 'older', 1, 1, now())`)
 		tally()
-		wantTally(t, older, "while an older program lives", false)
-		execute(t, url, `DELETE FROM docket.replica`)
-		tally()
-		wantTally(t, older, fmt.Sprint("made anew ", i), true)
+		wantTally(t, conn, fmt.Sprint("made anew ", i), true)
 	}
 }
 
 // TestTallyBesideCommits: the counters are right in every snapshot while they are made and moved, and while programs
-// that keep them write beside one that doesn't.
+// that keep them write beside a person.
 func TestTallyBesideCommits(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
 	e, conn := open(t, url, "main"), connect(t, url)
 	other := open(t, url, "main")
 	commit(t, e, benchOps(50))
-	const older = `WITH picked AS (SELECT object FROM docket.report ORDER BY random() LIMIT 3)
+	const byHand = `WITH picked AS (SELECT object FROM docket.report ORDER BY random() LIMIT 3)
 		UPDATE docket.report SET verdicts = verdicts[2:] WHERE object IN (SELECT object FROM picked) AND cardinality(verdicts) > 2`
 	var writers sync.WaitGroup
 	done := make(chan struct{})
@@ -93,7 +88,7 @@ func TestTallyBesideCommits(t *testing.T) {
 		func(int) { commit(t, other, benchOps(1)) },
 		func(i int) {
 			if i%4 == 0 {
-				execute(t, url, older)
+				execute(t, url, byHand)
 			}
 		},
 	} {
@@ -138,7 +133,7 @@ func TestTallyMadeMeanwhile(t *testing.T) {
 	}{
 		"commits before the moment": {holdTally, newReports, true},
 		"commits after it":          {holdCount, newReports, true},
-		"an older program after it": {holdCount, func(t *testing.T, _ *postgres.Engine, url string) {
+		"a person after it": {holdCount, func(t *testing.T, _ *postgres.Engine, url string) {
 			execute(t, url, "UPDATE docket.report SET verdicts = verdicts[1:5]")
 		}, false},
 	} {

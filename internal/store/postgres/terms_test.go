@@ -77,26 +77,3 @@ func TestTermsOfOneHaveNoKey(t *testing.T) {
 		t.Errorf("selected %q, want %q", got, want)
 	}
 }
-
-// TestTermsOfOlderPrograms writes terms as programs did that knew of no key in them.
-func TestTermsOfOlderPrograms(t *testing.T) {
-	t.Parallel()
-	databaseURL := testenv.Postgres(t).Database(t)
-	e, conn := open(t, databaseURL, "main"), connect(t, databaseURL)
-	commit(t, e, []engine.Op{withTerms(create("b"), 7, 1)})
-	const insert = `WITH object AS (
-		INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data)
-		SELECT cluster, resource, v.key, v.created, v.created, 0, 0, 1, '' FROM docket.object,
-			(VALUES ('c', 100), ('a', 101)) AS v (key, created) WHERE object.key = 'b'
-	)
-	INSERT INTO docket.term (cluster, resource, name, value, created)
-	SELECT cluster, resource, name, value, v.created FROM docket.term, (VALUES (100), (101)) AS v (created)`
-	execute(t, databaseURL, insert)
-	want := []string{"1=7 a a", "1=7 b -", "1=7 c c", "2=1 a a", "2=1 b -", "2=1 c c"}
-	if diff := cmp.Diff(want, termKeys(t, conn)); diff != "" {
-		t.Errorf("terms (-want +got):\n%s", diff)
-	}
-	if got, want := selected(t, e, 2, 1), "a b c"; got != want {
-		t.Errorf("selected %q, want %q", got, want)
-	}
-}

@@ -23,14 +23,6 @@ WHERE cluster = ?1 AND resource = ?2 AND key > ?3 ORDER BY key LIMIT ?5`
 	raiseDerived = "UPDATE object SET derived = ?2, terms = ?3 WHERE rowid = ?1 AND derived <= ?2"
 )
 
-// keyed is added to versions in the database. To programs that don't know term_key they are so high that lists of
-// theirs don't go by the index; and what those programs write is of an older version than all others, so that no list
-// of ours relies on the index until it is taken over (adopt.go).
-const keyed = 100
-
-// storedVersion returns a version as the database has it.
-func storedVersion(version engine.Derivation) int64 { return int64(version) + keyed }
-
 // Derivation implements engine.Engine.
 func (e *Engine) Derivation(ctx context.Context, resource engine.Resource) (state engine.DerivationState, err error) {
 	err = e.borrow(ctx, func(c *conn) error {
@@ -50,9 +42,7 @@ func readDerivation(c *conn, cluster, resource int64) (engine.DerivationState, e
 	if err != nil || !found {
 		return engine.NothingToDerive, err
 	}
-	return engine.DerivationState{
-		Complete: engine.Derivation(max(-1, complete-keyed)), Highest: engine.Derivation(max(0, highest-keyed)),
-	}, nil
+	return engine.DerivationState{Complete: engine.Derivation(complete), Highest: engine.Derivation(highest)}, nil
 }
 
 // served returns the conditions of a query that index terms serve: all or none.
@@ -70,7 +60,7 @@ func (s *snapshot) served(q engine.Query, resource int64) ([]engine.Condition, e
 // BeginDerivation implements engine.Engine.
 func (e *Engine) BeginDerivation(ctx context.Context, resource engine.Resource, version engine.Derivation) (mark engine.Revision, err error) {
 	err = e.changeTotal(ctx, resource, func(w *writer, id int64) error {
-		_, err := w.conn.one(into(&mark), beginDerivation, e.cluster, id, storedVersion(version))
+		_, err := w.conn.one(into(&mark), beginDerivation, e.cluster, id, int64(version))
 		return err
 	})
 	return mark, classify("begin to derive", err)
@@ -81,7 +71,7 @@ func (e *Engine) FinishDerivation(
 	ctx context.Context, resource engine.Resource, version engine.Derivation, mark engine.Revision,
 ) (finished bool, err error) {
 	err = e.changeTotal(ctx, resource, func(w *writer, id int64) error {
-		n, err := w.conn.exec(finishDerivation, e.cluster, id, storedVersion(version), int64(mark))
+		n, err := w.conn.exec(finishDerivation, e.cluster, id, int64(version), int64(mark))
 		finished = n > 0
 		return err
 	})
@@ -117,7 +107,7 @@ func (e *Engine) Underived(
 				found.Rows = append(found.Rows, of)
 			}
 			return nil
-		}, selectUnderived, e.cluster, id, after, storedVersion(version), int64(limit))
+		}, selectUnderived, e.cluster, id, after, int64(version), int64(limit))
 		if n == limit {
 			found.Last = last
 		}
@@ -128,6 +118,6 @@ func (e *Engine) Underived(
 
 // noteDerived notes which version derives the rows of an object, and its terms, unless a newer one has.
 func (c *change) noteDerived(object int64, version engine.Derivation, terms []byte) (newer bool, err error) {
-	n, err := c.conn.exec(raiseDerived, object, storedVersion(version), terms)
+	n, err := c.conn.exec(raiseDerived, object, int64(version), terms)
 	return n == 0, err
 }

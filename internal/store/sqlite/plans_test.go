@@ -30,7 +30,7 @@ func statements(t *testing.T) map[string]string {
 		"addTotal": addTotal, "selectTotal": selectTotal, "sumResults": sumResults,
 		"selectResource": selectResource, "insertObject": insertObject, "selectObject": selectObject,
 		"updateObject": updateObject, "deleteObject": deleteObject, "insertEvent": insertEvent,
-		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "selectTerms": selectTerms,
+		"insertTerm": insertTerm, "deleteTerm": deleteTerm,
 		"upsertReport": upsertReport, "deleteReport": deleteReport,
 		"upsertResult": upsertResult, "selectResults": selectResults, "deleteResults": deleteResults,
 		"selectLowest": selectLowest, "insertLarge": insertLarge, "adoptLarge": adoptLarge, "retireLarge": retireLarge,
@@ -45,7 +45,6 @@ func statements(t *testing.T) map[string]string {
 		"selectOldest": selectOldest, "deleteEvents": deleteEvents,
 		"selectDerivation": selectDerivation, "beginDerivation": beginDerivation, "finishDerivation": finishDerivation,
 		"selectUnderived": selectUnderived, "raiseDerived": raiseDerived,
-		"mustAdopt": mustAdopt, "selectOlder": selectOlder, "adoptObject": adoptObject, "adoptTotals": adoptTotals, "othersTerms": othersTerms,
 		"selectDemands": selectDemands, "selectReadable": selectReadable, "selectKnown": selectKnown, "raiseReader": raiseReader,
 		"addTally": addTally, "selectVerdict": selectVerdict, "insertOutcome": insertOutcome, "selectPlace": selectPlace,
 		"countVerdicts": countVerdicts, "deleteEmpty": deleteEmpty, "deleteOutcomes": deleteOutcomes,
@@ -125,11 +124,11 @@ func questionStatements() map[string]string {
 // fullScan matches a step that reads a whole table or all that a cluster has in
 // it. Subqueries and the values of a condition may be scanned.
 var fullScan = regexp.MustCompile(
-	`SCAN (o|t|e|r|object|event|term|term_key|report|result|verdict|subject|first|last|resource|revision|total|cluster|tally|outcome)\b|\(cluster=\?\)`)
+	`SCAN (o|t|e|r|object|event|term_key|report|result|verdict|subject|first|last|resource|revision|total|cluster|tally|outcome)\b|\(cluster=\?\)`)
 
 // fewRows are statements that read all that a cluster has in a small table, or
 // only the first or the last of it.
-var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals", "deleteEmpty", "deleteOutcomes", "selectKnown"}
+var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "deleteEmpty", "deleteOutcomes", "selectKnown"}
 
 // wholeTables are questions that read all verdicts, subjects, reports or results of a cluster, to find which few meet a
 // condition, to count, or to put in order.

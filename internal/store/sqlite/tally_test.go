@@ -23,13 +23,13 @@ SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)) 
 
 const isTallied = "SELECT tallied = revision FROM revision"
 
-// TestTallyOlderProgram: one that doesn't know the counters leaves them behind, whatever it writes. The view counts until a
-// newer one opens the database, which rebuilds them.
-func TestTallyOlderProgram(t *testing.T) {
+// TestTallyWrittenByHand: what is written without the counters leaves them behind. The view counts until the database is
+// opened, which rebuilds them.
+func TestTallyWrittenByHand(t *testing.T) {
 	t.Parallel()
 	options := sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}
 	n := int64(0)
-	for _, older := range [][]string{
+	for _, byHand := range [][]string{
 		{}, // The first time.
 		// A commit: it deletes a report.
 		{
@@ -42,15 +42,15 @@ func TestTallyOlderProgram(t *testing.T) {
 			"UPDATE result SET verdict = (SELECT min(id) FROM verdict) WHERE object = 3 AND position < 5",
 		},
 	} {
-		for _, statement := range older {
+		for _, statement := range byHand {
 			sqlite.Exec(t, options.Path, statement)
 		}
-		if len(older) > 0 {
+		if len(byHand) > 0 {
 			if kept := count(t, options.Path, isTallied); kept != 0 {
-				t.Errorf("%q: the counters are taken for kept", older)
+				t.Errorf("%q: the counters are taken for kept", byHand)
 			}
 			if differ := count(t, options.Path, differences); differ != 0 {
-				t.Errorf("%q: %d counters differ before the database is opened", older, differ)
+				t.Errorf("%q: %d counters differ before the database is opened", byHand, differ)
 			}
 		}
 		e := open(t, options)
@@ -62,7 +62,7 @@ func TestTallyOlderProgram(t *testing.T) {
 		commit(t, e, ops)
 		closeNow(t, e)
 		if differ, kept := count(t, options.Path, differences), count(t, options.Path, isTallied); differ != 0 || kept != 1 {
-			t.Errorf("%q: %d counters differ, kept=%d", older, differ, kept)
+			t.Errorf("%q: %d counters differ, kept=%d", byHand, differ, kept)
 		}
 	}
 	sqlite.Exec(t, options.Path, "DELETE FROM tally") // What the test goes by does notice.
@@ -94,4 +94,14 @@ func TestTallyIsTidied(t *testing.T) {
 	if n, err := e.CountRows(t.Context(), "outcome"); err != nil || n != 17 {
 		t.Errorf("%d outcomes, %v; want 17", n, err)
 	}
+}
+
+// count opens a file that no engine has open and asks it.
+func count(t *testing.T, path, query string) int64 {
+	t.Helper()
+	n, err := sqlite.Number(t.Context(), path, query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
 }

@@ -23,8 +23,7 @@ const (
 
 // Statements of terms, by the primary key of term_key.
 const (
-	// There may be one already: programs that don't know term_key delete objects and leave their terms.
-	insertTerm = "INSERT INTO term_key (cluster, resource, term, key) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	insertTerm = "INSERT INTO term_key (cluster, resource, term, key) VALUES (?, ?, ?, ?)"
 	deleteTerm = "DELETE FROM term_key WHERE cluster = ? AND resource = ? AND term = ? AND key = ?"
 )
 
@@ -57,13 +56,9 @@ func packTerms(terms []engine.Term) []byte {
 	slices.Sort(numbers)
 	packed := make([]byte, 0, len(numbers)*termBytes)
 	for _, n := range slices.Compact(numbers) {
-		packed = appendTerm(packed, n)
+		packed = binary.BigEndian.AppendUint64(packed, uint64(n))
 	}
 	return packed
-}
-
-func appendTerm(packed []byte, term int64) []byte {
-	return binary.BigEndian.AppendUint64(packed, uint64(term))
 }
 
 // unpackTerms returns the numbers of terms.

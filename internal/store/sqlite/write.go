@@ -194,7 +194,7 @@ type total struct {
 
 // derived notes that rows were derived by a version.
 func (t *total) derived(version engine.Derivation) {
-	t.lowest, t.highest = min(t.lowest, storedVersion(version)), max(t.highest, storedVersion(version))
+	t.lowest, t.highest = min(t.lowest, int64(version)), max(t.highest, int64(version))
 }
 
 func (c *change) run(ops []engine.Op) (err error) {
@@ -310,7 +310,7 @@ func (c *change) create(resource int64, op *engine.Op) (bool, error) {
 	revision := c.state.Revision + 1
 	terms := packTerms(op.Index)
 	n, err := c.conn.exec(insertObject, c.engine.cluster, resource, op.Key, int64(revision),
-		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), storedVersion(op.Derivation), terms)
+		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), int64(op.Derivation), terms)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -347,7 +347,7 @@ func (c *change) replace(resource int64, op *engine.Op, current *stored) error {
 	t.derived(op.Derivation)
 	rows.terms, rows.projection, rows.prepared = packTerms(op.Index), op.Projection, op.Prepared
 	_, err := c.conn.exec(updateObject, current.id, int64(c.state.Revision), op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec),
-		notNil(op.Value.Data), storedVersion(op.Derivation), number(op.KeepDerived), rows.terms)
+		notNil(op.Value.Data), int64(op.Derivation), number(op.KeepDerived), rows.terms)
 	if err != nil || op.KeepDerived {
 		return err
 	}

@@ -81,7 +81,6 @@ CREATE TABLE docket.replica (
     derives  int2 NOT NULL, -- see object.derived
     id       text NOT NULL,
     needs    int8 NOT NULL DEFAULT 0, -- the lowest revision that it reads at; 0 for none
-    tallies  bool NOT NULL DEFAULT false, -- it keeps counters
     PRIMARY KEY (cluster, id)
 ) WITH (fillfactor = 50);
 
@@ -138,25 +137,10 @@ CREATE TABLE docket.term (
     cluster  int4 NOT NULL,
     resource int2 NOT NULL,
     -- Empty if no other object had the term when it was written: those of a value are few, and read whole.
-    key      text COLLATE "C"
+    key      text COLLATE "C" NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX term_value ON docket.term (cluster, resource, name, value, key);
 CREATE INDEX term_object ON docket.term (created, cluster);
-
--- Programs that know of no key leave it null. Why not before the insert: the object is written by the same statement,
--- after its terms.
--- +goose StatementBegin
-CREATE FUNCTION docket.fill_term_key() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE docket.term AS t SET key = o.key FROM docket.object AS o
-    WHERE t.cluster = NEW.cluster AND t.created = NEW.created AND t.key IS NULL
-        AND o.cluster = NEW.cluster AND o.created = NEW.created;
-    RETURN NULL;
-END
-$$;
--- +goose StatementEnd
-CREATE TRIGGER term_key AFTER INSERT ON docket.term
-FOR EACH ROW WHEN (NEW.key IS NULL) EXECUTE FUNCTION docket.fill_term_key();
 
 -- Reports as rows: rebuilt from objects, never the reverse. Entries that name no
 -- subject of their own are in their report's row: a row for each of them would be
@@ -269,8 +253,8 @@ CREATE TABLE docket.tally_change (
     verdicts  int8[] NOT NULL -- verdict.id of each result; 0 counts for none
 ) WITH (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 
--- Whoever writes results and doesn't say that it keeps counters is an older program, or a person: the counters are void
--- from then on. The look-up begins with the newest version of the row, as in docket.revision.
+-- A write of results by anybody who does not say that counters are kept, such as a person, voids the counters. The
+-- look-up begins with the newest version of the row, as table revision says.
 -- +goose StatementBegin
 CREATE FUNCTION docket.void_tally() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE

@@ -81,18 +81,8 @@ CREATE TABLE event (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX event_key ON event (cluster, resource, key, revision);
 
--- Index terms of objects: hashes of labels and fields.
-CREATE TABLE term (
-    cluster  INTEGER NOT NULL,
-    resource INTEGER NOT NULL,
-    name     INTEGER NOT NULL,
-    value    INTEGER NOT NULL,
-    created  INTEGER NOT NULL,
-    PRIMARY KEY (cluster, resource, name, value, created)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX term_object ON term (cluster, created);
-
--- Index terms with the keys of their objects, so that a list reads those of a term in the order of keys.
+-- Index terms, hashes of labels and fields, with the keys of their objects, so that a list reads those of a term in the
+-- order of keys.
 CREATE TABLE term_key (
     cluster  INTEGER NOT NULL,
     resource INTEGER NOT NULL,
