@@ -175,7 +175,7 @@ type tests struct {
 	waiting map[string]bool
 }
 
-// binFolder has what tests start, a release before this one among it.
+// binFolder has the programs that tests start.
 const binFolder = "../bin"
 
 func readTests(t *testing.T) tests {

@@ -46,26 +46,10 @@ kubernetes() {
 	theirs test/e2e/go.mod "$1" -ldflags "-X ${package}.gitVersion=${version} -X ${package}.gitMajor=1 -X ${package}.gitMinor=${minor%%.*}"
 }
 
-# The version before is the commit before this one, if git has it and it knows of versions; or else this tree. The tag
-# makes it derive less and write the format before. It is unpacked into the same folder each time, so that only what a
-# commit has changed is built.
-previous() {
-	local commit source=${root}
-	if commit=$(git rev-parse --quiet --verify HEAD~1:internal/store/derivation_previous.go) && commit=$(git rev-parse HEAD~1); then
-		source=${root}/bin/previous
-		if [ -x "${program}" ] && [ "$(cat "${source}/.commit" 2>/dev/null)" = "${commit}" ]; then return; fi
-		rm -rf "${source}"
-		mkdir "${source}"
-		git archive "${commit}" | tar -x -C "${source}"
-		echo "${commit}" >"${source}/.commit"
-	fi
-	ours "${source}" ./cmd/docket -tags docket_previous
-}
-
 build() {
 	case ${name} in
 	docket) ours . ./cmd/docket ;;
-	docket-previous) previous ;;
+	docket-next) ours . ./cmd/docket -tags docket_next ;; # Plays the next release.
 	load | fill) ours . "./test/${name}" ;;
 	docket-controller) ours controller ./cmd/docket-controller ;;
 	helm) theirs hack/helm/go.mod helm.sh/helm/v4/cmd/helm ;;

@@ -19,7 +19,7 @@ say "packages"
 needs=(cc=gcc,libc6-dev make=make curl=curl sqlite3=sqlite3 "initdb|pg_ctlcluster=postgresql" pgbouncer=pgbouncer
 	chromium=chromium npm=nodejs,npm python3=python3 gnutls-cli=gnutls-bin javac=default-jdk-headless)
 postgres=(18)
-programs=(docket docket-previous docket-controller fill load helm kustomize promtool prometheus kubectl etcd kine
+programs=(docket docket-next docket-controller fill load helm kustomize promtool prometheus kubectl etcd kine
 	kube-apiserver kube-controller-manager sample-apiserver kyverno-reports-controller)
 if [ "${1:-}" = all ]; then
 	needs+=(patroni=patroni,python3-etcd python:kubernetes=python3-kubernetes

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !docket_previous
+//go:build !docket_next
 
 package store
 
@@ -10,5 +10,5 @@ package store
 // derives must also serve readers of the one before. See docs/operate/storage.md.
 const derivation = 1
 
-// derivesFields reports whether fields are indexed.
-const derivesFields = true
+// fieldNames returns the names of the index terms of a field. Lists select by the last one.
+func fieldNames(field string) []int64 { return []int64{fieldName(field)} }

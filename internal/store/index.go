@@ -26,9 +26,7 @@ type indexer struct {
 func newIndexer(indexedFields []string) *indexer {
 	x := &indexer{fields: map[string]struct{}{}}
 	for _, f := range indexedFields {
-		if derivesFields {
-			x.fields[f] = struct{}{}
-		}
+		x.fields[f] = struct{}{}
 	}
 	return x
 }
@@ -41,7 +39,9 @@ func (x *indexer) terms(l labels.Set, f fields.Set) []engine.Term {
 	}
 	for name := range x.fields {
 		if value := f.Get(name); value != "" {
-			terms = append(terms, engine.Term{Name: fieldName(name), Value: hash(value)})
+			for _, term := range fieldNames(name) {
+				terms = append(terms, engine.Term{Name: term, Value: hash(value)})
+			}
 		}
 	}
 	slices.SortFunc(terms, func(a, b engine.Term) int {
@@ -82,7 +82,8 @@ func (x *indexer) allConditions(p storage.SelectionPredicate) []engine.Condition
 			equal := r.Operator == selection.Equals || r.Operator == selection.DoubleEquals
 			// A missing field equals "", and isn't in the index.
 			if indexed && equal && r.Value != "" {
-				conditions = append(conditions, engine.Condition{Name: fieldName(r.Field), Values: []int64{hash(r.Value)}})
+				names := fieldNames(r.Field)
+				conditions = append(conditions, engine.Condition{Name: names[len(names)-1], Values: []int64{hash(r.Value)}})
 			}
 		}
 	}

@@ -23,10 +23,10 @@ import (
 	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
-// Programs of this tree, and of the version before.
+// Programs of this tree, the second of which plays the next release.
 const (
-	currentVersion  = "docket"
-	previousVersion = "docket-previous"
+	currentVersion = "docket"
+	nextVersion    = "docket-next"
 )
 
 // server is a `docket up` in a process of its own, at one address for all its
@@ -46,14 +46,8 @@ type server struct {
 
 func newServer(t *testing.T, database string) *server {
 	t.Helper()
-	return newServerOf(t, "", database)
-}
-
-// newServerOf starts a server of a binary.
-func newServerOf(t *testing.T, binary, database string) *server {
-	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t)) // Nobody else gets it between two lives.
-	s := &server{t: t, dir: t.TempDir(), address: address, database: database, binary: binary}
+	s := &server{t: t, dir: t.TempDir(), address: address, database: database}
 	s.start()
 	t.Cleanup(s.kill)
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig"))
@@ -71,13 +65,7 @@ func newServerOf(t *testing.T, binary, database string) *server {
 // start starts the server and waits until it says that it is ready.
 func (s *server) start() {
 	s.t.Helper()
-	path := testenv.Program(s.t, cmp.Or(s.binary, currentVersion))
-	args := []string{"up", "--dir", s.dir, "--listen", s.address}
-	if s.database != "" {
-		args = append(args, "--database", s.database)
-	}
-	process := exec.Command(path, args...)
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	process := s.command(s.t.Context(), cmp.Or(s.binary, currentVersion))
 	var log strings.Builder
 	process.Stderr = &log
 	stdout, err := process.StdoutPipe()
@@ -98,6 +86,28 @@ func (s *server) start() {
 	}
 	_ = process.Wait()
 	s.t.Errorf("the server ended before it was ready: %s", log.String())
+}
+
+// command returns what starts a binary.
+func (s *server) command(ctx context.Context, binary string) *exec.Cmd {
+	s.t.Helper()
+	args := []string{"up", "--dir", s.dir, "--listen", s.address}
+	if s.database != "" {
+		args = append(args, "--database", s.database)
+	}
+	command := exec.CommandContext(ctx, testenv.Program(s.t, binary), args...)
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return command
+}
+
+// refuses checks that a binary does not start on the database, and what it says.
+func (s *server) refuses(binary, want string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	if out, err := s.command(ctx, binary).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+		s.t.Errorf("%s ended with %v and said\n%s\nwant %q", binary, err, out, want)
+	}
 }
 
 // kill ends the server at once, as a power cut would.

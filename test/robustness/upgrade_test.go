@@ -26,17 +26,18 @@ import (
 )
 
 // TestUpgrade rolls two replicas on one PostgreSQL forward, back and forward again, under load. Lists with selectors
-// are whole at any time, on servers of both versions, and watches miss nothing. Guarantee S13.
+// are whole at any time, on servers of both versions, and watches miss nothing. Once the database may have the format
+// that only the next version reads, this one no longer starts. Guarantee S13.
 func TestUpgrade(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
-	servers := []*server{newServerOf(t, previousVersion, url), newServerOf(t, previousVersion, url)}
+	servers := []*server{newServer(t, url), newServer(t, url)}
 	ctx, stop := context.WithCancel(t.Context())
 	selectors := &selectorLoad{t: t, servers: servers, of: map[string]string{}}
 	var group sync.WaitGroup
 	group.Go(func() { selectors.run(ctx) })
-	rolls := []string{currentVersion, currentVersion, previousVersion, previousVersion, currentVersion, currentVersion}
+	rolls := []string{nextVersion, nextVersion, currentVersion, currentVersion, nextVersion, nextVersion}
 	run(t, servers, len(rolls), func(*rand.Rand) {
 		s := servers[len(rolls)%len(servers)]
 		s.kill()
@@ -54,6 +55,24 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("what the replicas list (-one +other):\n%s", diff)
 	}
 	t.Logf("%d lists with selectors, %d objects", selectors.steps, len(selectors.of))
+	allowNextFormat(t, url)
+	servers[0].kill()
+	servers[0].start() // Of the next version.
+	servers[1].kill()
+	servers[1].refuses(currentVersion, "it has format 2, this version of Docket reads up to 1: upgrade Docket")
+}
+
+// allowNextFormat does what the first release does that writes format 2, once all that live read it.
+func allowNextFormat(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := conn.Exec(t.Context(), "UPDATE docket.revision SET min_reader = 2"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // scopes is how many subjects the reports of selectorLoad are about.

@@ -249,8 +249,8 @@ func sameAnswer(t *testing.T, what string, encoder runtime.Encoder, decoded, enc
 func TestIndentedAnswers(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, databases()["sqlite"](t))
-	mustCreate(t, s.reports("fixture"), fixtureReport("indented"))
-	for _, path := range []string{reportsPath("fixture", ""), reportsPath("fixture", "indented")} {
+	mustCreate(t, s.reports("team"), pinnedReport("indented"))
+	for _, path := range []string{reportsPath("team", ""), reportsPath("team", "indented")} {
 		plain := s.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
 		for _, answer := range []answer{
 			s.do(t, http.MethodGet, path, nil, "User-Agent: curl/8.5.0"),
@@ -273,7 +273,7 @@ func TestCompressedLists(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, databases()["sqlite"](t))
 	for i := range 40 {
-		report := fixtureReport(fmt.Sprintf("report-%d", i))
+		report := pinnedReport(fmt.Sprintf("report-%d", i))
 		report.SetAnnotations(map[string]string{"docket.dev/text": strings.Repeat("text ", 1000)})
 		mustCreate(t, s.reports("fixture"), report)
 	}

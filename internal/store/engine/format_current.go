@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !docket_previous
+//go:build !docket_next
 
 package engine
 

@@ -7,12 +7,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
+
+// Migrate brings the schema up to date with migrations of a test.
+func (e *Engine) Migrate(ctx context.Context, databaseURL string, files fs.FS) error {
+	config, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.migrate(ctx, conn, config, files), conn.Close(ctx))
+}
 
 // Results implements enginetest.Results.
 func (e *Engine) Results(ctx context.Context) ([]string, error) {

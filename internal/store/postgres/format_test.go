@@ -5,7 +5,9 @@ package postgres_test
 
 import (
 	"errors"
+	"os"
 	"testing"
+	"testing/fstest"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
@@ -43,15 +45,25 @@ func TestFormatWaitsForOldReplicas(t *testing.T) {
 	beat(engine.Fleet{Replicas: 1, Leads: true, Demands: engine.Demands{Reader: engine.WritesFormat}})
 }
 
-// TestFormats: a database of a newer version is used as far as it allows, also by those that have it open. Guarantee S13.
+// TestFormats: a database of a newer version, with an invented migration, is used as far as it allows, also by those that
+// have it open. Guarantee S13.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	databaseURL := testenv.Postgres(t).Database(t)
 	e := open(t, databaseURL, "main")
 	commit(t, e, []engine.Op{create("a")})
 
-	execute(t, databaseURL, `INSERT INTO docket.migration (version_id, is_applied) VALUES (9999, true);
-		UPDATE docket.revision SET min_writer = 9999`)
+	first, err := os.ReadFile("migrations/00001_schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := "-- +goose Up\nALTER TABLE docket.object ADD COLUMN next int2 NOT NULL DEFAULT 2;"
+	if err := e.Migrate(t.Context(), databaseURL, fstest.MapFS{"00001_schema.sql": {Data: first}, "00002_next.sql": {Data: []byte(next)}}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, e, []engine.Op{create("beside")})
+	commit(t, open(t, databaseURL, "main"), []engine.Op{create("beside too")})
+	execute(t, databaseURL, `UPDATE docket.object SET next = 3; UPDATE docket.revision SET min_writer = 9999`)
 	wantReadOnly := func(e engine.Engine) {
 		t.Helper()
 		if row, _, err := e.Get(t.Context(), create("a").Resource, "a"); err != nil || row == nil {

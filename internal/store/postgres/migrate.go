@@ -20,17 +20,22 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// schemaFiles are the embedded migrations.
+func schemaFiles() fs.FS {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic(err) // Only an invalid constant name can do that.
+	}
+	return files
+}
+
 // versionTable is where goose notes which migrations were applied.
 const versionTable = "docket.migration"
 
 // migrate brings the schema up to date, or refuses, if it has to exist, one that is missing. One that is newer
 // than this program stays as it is: askDemands refuses what can't be used. Any number of processes may do
 // so at the same time: one works, the others wait.
-func (e *Engine) migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return err
-	}
+func (e *Engine) migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, files fs.FS) error {
 	db := stdlib.OpenDB(*config.Copy())
 	defer func() { _ = db.Close() }()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,

@@ -226,7 +226,7 @@ func (e *Engine) prepare(ctx, patient context.Context, config *pgx.ConnConfig) e
 		return err
 	}
 	ctx = patient // A large database may take minutes to migrate.
-	if err := e.migrate(ctx, conn, config); err != nil {
+	if err := e.migrate(ctx, conn, config, schemaFiles()); err != nil {
 		return err
 	}
 	if e.cluster, err = e.findCluster(ctx, conn); err != nil {

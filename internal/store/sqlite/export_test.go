@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -36,6 +37,14 @@ func Exec(t testing.TB, path, query string) {
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Migrate brings the schema of a file that no engine has open up to date with migrations of a test.
+func Migrate(t testing.TB, path string, files fs.FS) {
+	t.Helper()
+	if err := migrate(t.Context(), path, files); err != nil {
+		t.Fatal(err)
 	}
 }
 

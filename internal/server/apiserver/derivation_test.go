@@ -1,0 +1,133 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/server/imports"
+)
+
+var update = flag.Bool("update", false, "write the golden file of what is derived")
+
+const derivedRows = "testdata/derived.txt"
+
+// TestDerivationIsPinned: this version derives from reports the index terms and result rows of the golden file. If it is
+// meant to derive more, derivation in internal/store/derivation.go has to rise, and then -update. Guarantee S13.
+func TestDerivationIsPinned(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "docket.db")
+	onReports(t, "sqlite://"+path, func(reports *apiserver.Reports) {
+		for _, kind := range registry.Kinds() {
+			if kind.Resource != policyReports.Resource {
+				continue
+			}
+			for _, name := range []string{"first", "second"} {
+				data, err := json.Marshal(pinnedReport(name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				object, _, err := imports.Decode(kind, data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := reports.Storage().Create(t.Context(), kind, object); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	var got strings.Builder
+	for _, table := range []string{"term_key", "report", "result", "verdict", "subject", "outcome", "tally"} {
+		writeTable(t, db, table, &got)
+	}
+	if *update {
+		if err := os.WriteFile(derivedRows, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(derivedRows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("derived rows (-golden +now):\n%s", diff)
+	}
+}
+
+// writeTable writes the rows of a table as text, in order.
+func writeTable(t *testing.T, db *sql.DB, table string, out *strings.Builder) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" ORDER BY 1, 2, 3, 4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(out, table, strings.Join(columns, " "))
+	for rows.Next() {
+		values, pointers := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			pointers[i] = &values[i]
+		}
+		if err := rows.Scan(pointers...); err != nil {
+			t.Fatal(err)
+		}
+		row, err := json.Marshal(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(out, "  %s\n", row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func pinnedReport(name string) *unstructured.Unstructured {
+	results := make([]any, 0, 5)
+	for _, outcome := range []string{"pass", "fail", "warn", "skip"} {
+		results = append(results, map[string]any{
+			"source": "kyverno", "policy": "require-" + name, "rule": "check", "result": outcome, "severity": "high",
+			"message": "it's " + outcome + " — \"quoted\", 日本", "scored": true, "timestamp": map[string]any{"seconds": int64(1700000000), "nanos": int64(0)},
+			"properties": map[string]any{"b": "2", "a": "1"},
+			"resources":  []any{map[string]any{"apiVersion": "v1", "kind": "Pod", "namespace": "team", "name": "pod-" + outcome, "uid": "uid-" + outcome}},
+		})
+	}
+	results = append(results, map[string]any{"policy": "scope-only", "result": "pass", "message": name + " in team"})
+	report := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport",
+		"scope":   map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "namespace": "team", "uid": "uid-of-" + name},
+		"summary": map[string]any{"pass": int64(2), "fail": int64(1), "warn": int64(1), "skip": int64(1), "error": int64(0)},
+		"results": results,
+	}}
+	report.SetName(name)
+	report.SetNamespace("team")
+	report.SetUID(types.UID("uid-of-report-" + name))
+	report.SetCreationTimestamp(metav1.Unix(1700000000, 0))
+	report.SetLabels(map[string]string{"team": name, "empty": ""})
+	return report
+}
