@@ -4,7 +4,6 @@
 package certificate
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -65,13 +64,6 @@ func (p *Pair) GoodFor(now time.Time, margin time.Duration) bool {
 // addresses.
 func (p *Pair) Covers(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(host string) bool { return p.Certificate.VerifyHostname(host) != nil })
-}
-
-// LooksSelfSigned reports whether the certificate says that it was issued by itself. A
-// serving certificate must not, whoever signed it: OpenSSL, and with it Python and Node.js,
-// then refuse it.
-func (p *Pair) LooksSelfSigned() bool {
-	return bytes.Equal(p.Certificate.RawSubject, p.Certificate.RawIssuer)
 }
 
 // NewAuthority makes an authority that signs itself, valid from now on for the

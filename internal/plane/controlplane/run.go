@@ -99,8 +99,8 @@ func (s *Server) addDefinitionsHook() error {
 	})
 }
 
-// ensureSystem creates the system namespaces and those of reports that are older than the
-// namespaces, and publishes which aggregator extension servers can trust.
+// ensureSystem creates the system namespaces and those that reports are in, as in a database of a
+// cluster's server, and publishes which aggregator extension servers can trust.
 func (s *Server) ensureSystem(ctx context.Context, client kubernetes.Interface) error {
 	if err := namespaces.EnsureSystem(ctx, client); err != nil {
 		return err

@@ -32,8 +32,7 @@ func (f *Folder) Certificates(hosts []string, now time.Time) (ca, serving *certi
 	}
 	serving, err = f.keep(servingCertificateFile, servingKeyFile,
 		func(have *certificate.Pair) bool {
-			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil && have.Covers(hosts) &&
-				!have.LooksSelfSigned()
+			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil && have.Covers(hosts)
 		},
 		func() (*certificate.Pair, error) { return certificate.NewServing(ca, hosts, now, servingLifetime) })
 	return ca, serving, err

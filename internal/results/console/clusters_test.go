@@ -202,13 +202,13 @@ func TestFleetChoice(t *testing.T) {
 	p.wants("group by less", "Which results, in CEL")
 }
 
-// TestWithoutClusters: who may not know of all clusters, or asks an older server, sees no trace of them, and is told why where they are.
+// TestWithoutClusters: who may not know of all clusters, or asks a server of reports in etcd, sees no trace of them, and is told why where they are.
 func TestWithoutClusters(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	for code, says := range map[int][]string{
 		http.StatusForbidden: {"You may not read about all clusters", "kubectl auth can-i"},
-		http.StatusNotFound:  {"The cluster does not know of others", "older version"},
+		http.StatusNotFound:  {"The cluster does not know of others", "etcd"},
 	} {
 		asked := make(chan string, 100)
 		p, _ := visitMoody(t, func(request *http.Request) (*http.Response, error) {

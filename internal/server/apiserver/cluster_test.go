@@ -246,7 +246,7 @@ func TestAdmissionProbe(t *testing.T) {
 				Part: "MutatingAdmissionPolicy", Reason: "the cluster does not serve mutatingadmissionpolicies in " + admission,
 			}},
 		},
-		"RBAC of an older release": {
+		"too few rights on policies": {
 			cluster: &fakeCluster{served: newestCluster().served, denied: []string{"mutatingadmissionpolicybindings", "validatingadmissionpolicies"}},
 			want: []apiserver.Unmet{
 				{Part: "ValidatingAdmissionPolicy", Reason: "this server may not list and watch validatingadmissionpolicies in " + admission},

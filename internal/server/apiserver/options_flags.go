@@ -118,7 +118,7 @@ func (o *Options) droppedFeatureFlags() []string {
 func (o *Options) addAdoptFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Storage.AdoptCluster, "adopt-cluster", o.Storage.AdoptCluster,
 		"Name of a cluster in the database that this one takes over, whatever cluster its reports belonged to. "+
-			"For a cluster that was made anew, and for reports from before they were bound to clusters. Leave it out at the next start.")
+			"For a cluster that was made anew, and for reports that are bound to no cluster. Leave it out at the next start.")
 }
 
 func (o *Options) addLogFlags(fs *pflag.FlagSet) {

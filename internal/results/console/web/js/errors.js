@@ -57,7 +57,7 @@ export function explain(error, context, namespaces, retry) {
  * @param {...any} more
  */
 function ofAllClusters({ code, right }, kubectl, ...more) {
-  if (code === 404) return alert('The cluster does not know of others', h('p', {}, 'Its server of results is of an older version, or has reports in etcd.'), more);
+  if (code === 404) return alert('The cluster does not know of others', h('p', {}, 'Its reports are in etcd, which answers no questions about results.'), more);
   return alert('You may not read about all clusters', h('p', {}, 'That is a right of its own, as it shows numbers and results of clusters in which you have no rights. Whether you have it:'),
     copyable('Copy', [...kubectl, 'auth', 'can-i', ...right.split(' ')].map(quoted).join(' ')), more);
 }
