@@ -32,6 +32,7 @@ func TestUpgrade(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
+	testenv.Program(t, nextVersion) // It takes a while to build, which no server is to be away for.
 	servers := []*server{newServer(t, url), newServer(t, url)}
 	ctx, stop := context.WithCancel(t.Context())
 	selectors := &selectorLoad{t: t, servers: servers, of: map[string]string{}}
