@@ -25,14 +25,15 @@ case $(tar --version) in
 esac
 
 platforms=${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64}
-# The version is the tag of this commit; between tags it says how far from the last.
-version=$(git describe --tags --match='v[0-9]*' --always --dirty)
-case ${version} in
-v[0-9]*) ;;
-*) version=v0.0.0-${version} ;;
-esac
+# The version stands in one file. What is not built from its tag says so.
+version=v$(cat internal/kit/buildinfo/VERSION)
 tag=$(git tag --points-at HEAD 'v[0-9]*' | tail -n 1)
-if [ -n "${tag}" ] && ! git tag --points-at HEAD | grep -qxF "controller/${tag}"; then
+if [ -z "${tag}" ] || [ -n "$(git status --porcelain --untracked-files=no)" ]; then
+	version=${version}-dev.g$(git describe --match='' --always --dirty)
+elif [ "${tag}" != "${version}" ]; then
+	echo "release: the tag is ${tag}, and internal/kit/buildinfo/VERSION makes it ${version}: change one of them" >&2
+	exit 1
+elif ! git tag --points-at HEAD | grep -qxF "controller/${tag}"; then
 	echo "release: ${tag} is here without controller/${tag}: docket-controller would not know its version" >&2
 	exit 1
 fi

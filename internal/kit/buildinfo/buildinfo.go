@@ -6,6 +6,7 @@
 package buildinfo
 
 import (
+	_ "embed"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -19,9 +20,15 @@ const library = "k8s.io/apiserver"
 // fallbackLibrary is used where the linker records no dependencies, as in tests.
 const fallbackLibrary = "v1.36.0"
 
+// release is the version that this tree is released as. It stands in that file alone: hack/release.sh makes the versions
+// of archives and chart from it, and refuses a tag that is another one.
+//
+//go:embed VERSION
+var release string
+
 // Info about the build. All fields are set.
 type Info struct {
-	// Version of Docket, such as "v0.1.0"; "devel" for a build from a work tree.
+	// Version of Docket, such as "v0.1.0", and "v0.1.0-dev" where the build is not that of the tag.
 	Version string
 	// Commit is the hash of the commit, with "-dirty" behind it when the work tree
 	// differed; "unknown" when the build knew no repository.
@@ -42,8 +49,9 @@ var Get = sync.OnceValue(func() Info {
 })
 
 func fromBuild(build *debug.BuildInfo) Info {
+	released := "v" + strings.TrimSpace(release)
 	info := Info{
-		Version:    "devel",
+		Version:    released + "-dev",
 		Commit:     "unknown",
 		Date:       "1970-01-01T00:00:00Z",
 		Kubernetes: fallbackLibrary,
@@ -53,8 +61,8 @@ func fromBuild(build *debug.BuildInfo) Info {
 	if build == nil {
 		return info
 	}
-	if v := build.Main.Version; v != "" && v != "(devel)" {
-		info.Version = v
+	if build.Main.Version == released { // Go takes it from the tag.
+		info.Version = released
 	}
 	var dirty bool
 	for _, setting := range build.Settings {
