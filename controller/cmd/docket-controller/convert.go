@@ -192,7 +192,7 @@ func (c *conversion) read(ctx context.Context) (int64, error) {
 		}
 		return c.fromFiles(ctx)
 	}
-	input, err := c.load(c.flags.loader(ctx))
+	input, err := c.load(&manifest.Loader{Stdin: c.flags.process.In})
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,6 @@ import (
 	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
-	"github.com/docket-project/docket/controller/internal/files/gitfolder"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -90,11 +89,7 @@ only (background: false). Without --policy they are those of the cluster that ar
 existing resources, with their exceptions.
 
 Files hold YAML or JSON, with as many objects as they like; of a folder all files below it
-that end in .yaml, .yml or .json are read, - is standard input. An https:// address is that
-of a file. A folder of a Git repository has the address that kustomize has for it, such as
-https://github.com/kyverno/policies//pod-security?ref=main; git, which must be installed,
-fetches it without asking for anything. Submodules and symbolic links are not followed.
-Namespaced resources without
+that end in .yaml, .yml or .json are read, - is standard input. Namespaced resources without
 a namespace are in that of --namespace, or in default. The labels of a namespace are those
 of the Namespace among the resources. Scopes and plurals of custom resources are
 those of the CustomResourceDefinition among the resources; without one they are guessed.
@@ -152,9 +147,9 @@ func newScan(p cli.Process) *cobra.Command {
 }
 
 func (f *scanFlags) addInput(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.policies, "policy", nil, "Files, folders and addresses with policies: https:// for a file, and for a folder of a Git repository as in kustomize, https://HOST/REPOSITORY//FOLDER?ref=TAG; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
-	fs.StringSliceVar(&f.exceptions, "exception", nil, "Files, folders and addresses with exceptions (PolicyException) for the policies of --policy.")
-	fs.StringSliceVar(&f.resources, "resource", nil, "Files, folders and addresses with the resources to evaluate; - is standard input.")
+	fs.StringSliceVar(&f.policies, "policy", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
+	fs.StringSliceVar(&f.exceptions, "exception", nil, "Files and folders with exceptions (PolicyException) for the policies of --policy.")
+	fs.StringSliceVar(&f.resources, "resource", nil, "Files and folders with the resources to evaluate; - is standard input.")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
 	fs.StringVar(&f.context, "context", "", "Context in --kubeconfig; empty for its current one.")
 	fs.StringSliceVar(&f.namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
@@ -284,7 +279,7 @@ func (f *scanFlags) run(ctx context.Context) error {
 
 // fromFiles reads policies and resources, and returns the number of resources.
 func (s *scan) fromFiles(ctx context.Context) (int64, error) {
-	loader := s.flags.loader(ctx)
+	loader := &manifest.Loader{Stdin: s.flags.process.In}
 	input, err := s.load(loader)
 	set, broken := loader.Load(s.flags.resources...)
 	if broken != nil {
@@ -364,16 +359,6 @@ func (f *scanFlags) namespace() string {
 		return ""
 	}
 	return f.namespaces[0]
-}
-
-// loader returns what reads files, standard input and addresses.
-func (f *scanFlags) loader(ctx context.Context) *manifest.Loader {
-	return &manifest.Loader{
-		Stdin: f.process.In, Fetch: manifest.Fetcher(ctx, nil),
-		Checkout: func(address gitfolder.Address) (string, func() error, error) {
-			return address.Checkout(ctx, gitfolder.DefaultLimit)
-		},
-	}
 }
 
 // load reads the files of --policy and --exception.

@@ -23,6 +23,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
 	"github.com/docket-project/docket/controller/internal/report"
@@ -102,7 +103,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 // clusterInput reads the policies of --policy, or else those of the cluster.
 func (s *scan) clusterInput(ctx context.Context, cluster *filescan.Cluster) (filescan.Sorted, error) {
 	if len(s.flags.policies) > 0 {
-		input, err := s.load(s.flags.loader(ctx))
+		input, err := s.load(&manifest.Loader{Stdin: s.flags.process.In})
 		for _, entry := range input.Entries {
 			s.note([]string{fmt.Sprintf("%s: the %s is not used; policies that are evaluated for a cluster use the entries of the cluster", entry.Origin, entry.GetKind())})
 		}

@@ -15,8 +15,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/docket-project/docket/controller/internal/files/gitfolder"
 )
 
 // Stdin is the path for standard input.
@@ -34,9 +32,9 @@ type Object struct {
 
 // Place is a place in a file.
 type Place struct {
-	// File is the path; empty for standard input, and for objects that come from elsewhere.
+	// File is the path; empty for standard input, and for objects of a cluster.
 	File string
-	// Line counts from 1; 0 if the object comes from elsewhere.
+	// Line counts from 1; 0 for objects of a cluster.
 	Line int
 }
 
@@ -64,22 +62,17 @@ func DefaultLimits() Limits {
 // Loader reads objects. Its methods are not safe for concurrent use.
 type Loader struct {
 	// Stdin is what the path "-" reads; nil if that path is not allowed.
-	Stdin io.Reader
-	// Fetch opens what an address has ([Fetcher]); nil if addresses are refused.
-	Fetch func(address string) (io.ReadCloser, error)
-	// Checkout returns a folder of a Git repository, and what removes it; nil if repositories are refused.
-	Checkout func(address gitfolder.Address) (folder string, remove func() error, err error)
-	Limits   Limits
+	Stdin  io.Reader
+	Limits Limits
 
 	read      int64
 	stdinRead bool
 }
 
-// Load reads all objects of the paths: files, folders with everything below them, addresses of files (https://) and of
-// folders in Git repositories ([gitfolder.Parse]), and [Stdin]. In a folder, it
-// reads files whose names end in .yaml, .yml or .json, in the order of their names, except for those whose
-// name, or whose folder's name, begins with a dot. A file that is named twice, for example by its folder as
-// well, is read once. The error names all files that can't be read.
+// Load reads all objects of the paths: files, folders with everything below them, and [Stdin]. In a folder, it reads
+// files whose names end in .yaml, .yml or .json, in the order of their names, except for those whose name, or whose
+// folder's name, begins with a dot. A file that is named twice, for example by its folder as well, is read once. The
+// error names all files that can't be read.
 func (l *Loader) Load(paths ...string) (Set, error) {
 	set := Set{files: map[string]bool{}}
 	var errs []error
@@ -95,26 +88,21 @@ func (l *Loader) loadPath(path string, set *Set) error {
 	if path == Stdin {
 		return l.loadStdin(set)
 	}
-	if address, isRepository, err := gitfolder.Parse(path); err != nil {
-		return fmt.Errorf("%s: %w", redacted(path), err)
-	} else if isRepository {
-		return l.loadRepository(address, set)
-	}
-	if isAddress(path) {
-		return l.loadAddress(path, set)
+	if strings.Contains(path, "://") {
+		return errors.New("addresses are not read: download the file with curl, or the folder with git clone, and name that")
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return l.loadFile(path, path, set, false)
+		return l.loadFile(path, set, false)
 	}
-	return l.loadFolder(path, func(name string) string { return name }, set)
+	return l.loadFolder(path, set)
 }
 
-// loadFolder reads what is below a folder. Shown returns what people call a file or folder, from its path.
-func (l *Loader) loadFolder(path string, shown func(path string) string, set *Set) error {
+// loadFolder reads what is below a folder.
+func (l *Loader) loadFolder(path string, set *Set) error {
 	var errs []error
 	before, again := len(set.Objects), false
 	walkErr := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
@@ -129,7 +117,7 @@ func (l *Loader) loadFolder(path string, shown func(path string) string, set *Se
 			return nil
 		case isManifest(name) && isFile(name, entry):
 			again = again || set.has(name)
-			errs = append(errs, l.loadFile(name, shown(name), set, true))
+			errs = append(errs, l.loadFile(name, set, true))
 		}
 		return nil
 	})
@@ -137,7 +125,7 @@ func (l *Loader) loadFolder(path string, shown func(path string) string, set *Se
 		return err
 	}
 	if len(set.Objects) == before && !again {
-		return fmt.Errorf("%s: no Kubernetes objects found in files whose names end in .yaml, .yml or .json; name a file, or another folder", shown(path))
+		return fmt.Errorf("%s: no Kubernetes objects found in files whose names end in .yaml, .yml or .json; name a file, or another folder", path)
 	}
 	return nil
 }
@@ -164,53 +152,8 @@ func (l *Loader) loadStdin(set *Set) error {
 	return l.load("", l.Stdin, set, false)
 }
 
-// loadAddress reads a file that a server has. It is no file of this machine, so its objects have no place.
-func (l *Loader) loadAddress(address string, set *Set) error {
-	if l.Fetch == nil {
-		return fmt.Errorf("%s: addresses are not read here; name a file or a folder", redacted(address))
-	}
-	if set.files[address] {
-		return nil
-	}
-	body, err := l.Fetch(address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", redacted(address), err)
-	}
-	set.files[address] = true
-	defer set.noPlaces(len(set.Objects))
-	return errors.Join(l.load(redacted(address), body, set, false), body.Close())
-}
-
-// loadRepository reads a folder of a Git repository.
-func (l *Loader) loadRepository(address gitfolder.Address, set *Set) error {
-	if l.Checkout == nil {
-		return fmt.Errorf("%s: repositories are not read here; name a file or a folder", address)
-	}
-	if set.files[address.String()] {
-		return nil
-	}
-	folder, remove, err := l.Checkout(address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", address, err)
-	}
-	set.files[address.String()] = true
-	defer set.noPlaces(len(set.Objects))
-	shown := func(path string) string {
-		return address.In(filepath.ToSlash(strings.TrimPrefix(path, folder)))
-	}
-	return errors.Join(l.loadFolder(folder, shown, set), remove())
-}
-
-// noPlaces removes the places of objects from the given index on: what is read from elsewhere is in no file of this
-// machine.
-func (s *Set) noPlaces(from int) {
-	for i := range s.Objects[from:] {
-		s.Objects[from+i].Place = Place{}
-	}
-}
-
-// loadFile reads a file, which people call shown.
-func (l *Loader) loadFile(path, shown string, set *Set, lenient bool) error {
+// loadFile reads a file.
+func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
 	if set.has(path) {
 		return nil
 	}
@@ -219,7 +162,7 @@ func (l *Loader) loadFile(path, shown string, set *Set, lenient bool) error {
 		return err
 	}
 	set.files[realPath(path)] = true
-	return errors.Join(l.load(shown, file, set, lenient), file.Close())
+	return errors.Join(l.load(path, file, set, lenient), file.Close())
 }
 
 // has reports whether a file was read.
@@ -236,8 +179,8 @@ func realPath(path string) string {
 	return path
 }
 
-// load reads one file; the path, by which people know it, is empty for standard input. If lenient is set, documents that are not objects are
-// left out.
+// load reads one file; the path is empty for standard input. If lenient is set, documents that are not objects are left
+// out.
 func (l *Loader) load(path string, r io.Reader, set *Set, lenient bool) error {
 	origin := cmp.Or(path, "standard input")
 	limits := l.Limits
