@@ -51,8 +51,6 @@ type scanFlags struct {
 	split      bool
 	api        string
 
-	// diff is the kubeconfig of the server whose reports the results are compared with.
-	diff             string
 	to               string
 	createNamespaces bool
 
@@ -73,9 +71,6 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
 
   # Into the server of docket up on this machine
   docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
-
-  # What would this pull request add to what the cluster has already?
-  docket-controller scan --policy policies/ --resource app/ --diff ~/.kube/config
 
   # What would new policies say about a cluster?
   docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`
@@ -105,11 +100,6 @@ has resources there. From a cluster, it is about its policies everywhere, or in 
 wrote. What docket-controller wrote with other values of --split-policy-report or
 --reports-api is moved. Reports of others are never touched. Don't use --to with a server
 whose reports ` + "`docket-controller run`" + ` keeps.
-
-With --diff the scan is compared with the reports of docket-controller that a server has: it
-prints, by resource and rule, which failures, warnings and errors are new, fixed or changed.
-Compared are its policies, for the resources that it has evaluated. Only what is new counts for the exit
-code: failures (as --fail-on says) and errors that the rule did not have for the resource.
 
 What the scan does not evaluate it names on standard error: files that hold something else,
 rules that validate nothing, policies that apply to none of the resources (an error with
@@ -169,8 +159,6 @@ func (f *scanFlags) validate(output string) error {
 	add(len(f.resources) > 0 && f.kubeconfig != "", "--resource and --kubeconfig exclude each other: give one")
 	add(len(f.policies) == 0 && f.kubeconfig == "", "--policy: is required; give files with policies")
 	add(len(f.exceptions) > 0 && len(f.policies) == 0, "--exception needs --policy: exceptions of a cluster's policies are those of the cluster")
-	add(f.diff != "" && f.to != "", "--diff and --to exclude each other: compare first, then write")
-	add(f.diff != "" && output != outputTable && output != outputJSON, "--diff: its output is a table or json")
 	add(f.createNamespaces && f.to == "", "--create-namespaces needs --to")
 	add(f.context != "" && f.kubeconfig == "", "--context needs --kubeconfig")
 	add(len(f.resources) > 0 && len(f.namespaces) > 1, "--namespace: with --resource give one, for the resources that name none")
@@ -203,9 +191,6 @@ type scan struct {
 	// layout is nil if nobody wants reports.
 	layout *report.Layout
 	server *reportServer
-	// before is what the server of --diff has; difference is how the findings differ from it.
-	before     []filescan.Finding
-	difference *filescan.Difference
 	// ended waits for what runs beside the scan.
 	ended sync.WaitGroup
 }
@@ -214,14 +199,12 @@ type scan struct {
 type source interface {
 	filescan.Source
 	filescan.Extent
-	// Has reports whether a resource has been evaluated, or does not exist.
-	Has(policy.Reference) bool
 }
 
 func (f *scanFlags) run(ctx context.Context) error {
 	s := scan{flags: f, findings: filescan.NewFindings(f.all || f.output == outputJUnit)}
-	if (f.output == outputYAML || f.output == outputJSON) && f.diff == "" || f.to != "" {
-		s.layout = f.newLayout()
+	if f.output == outputYAML || f.output == outputJSON || f.to != "" {
+		s.layout = report.NewLayout(report.Options{Split: f.split, API: report.API(f.api)})
 	}
 	// What supports the evaluation, such as watches, ends with it.
 	ctx, cancel := context.WithCancel(ctx)
@@ -242,12 +225,7 @@ func (f *scanFlags) run(ctx context.Context) error {
 	}
 	// Before anything is evaluated: the layout keeps what has not changed.
 	if f.to != "" {
-		if s.server, err = openReports(ctx, "to", f.to, s.layout); err != nil {
-			return err
-		}
-	}
-	if f.diff != "" {
-		if s.before, err = f.readBefore(ctx); err != nil {
+		if s.server, err = openReports(ctx, f.to, s.layout); err != nil {
 			return err
 		}
 	}
@@ -265,10 +243,6 @@ func (f *scanFlags) run(ctx context.Context) error {
 	}
 	for _, id := range s.unmatched() {
 		fmt.Fprintf(s.flags.process.ErrOut, "No results: %s applies to none of the resources\n", id)
-	}
-	if f.diff != "" {
-		difference := filescan.Compare(s.before, s.findings, s.policies, s.source.Has)
-		s.difference = &difference
 	}
 	if err := errors.Join(s.print(), s.write(ctx), incomplete); err != nil {
 		// Not the verdict: half of the truth may look like all of it.

@@ -148,26 +148,26 @@ type reportServer struct {
 	namespaces corev1client.NamespaceInterface
 }
 
-// openReports reads the reports that the server has into the layout. The kubeconfig is that of a flag.
-func openReports(ctx context.Context, flag, kubeconfig string, layout *report.Layout) (*reportServer, error) {
-	config, err := restConfig(flag, kubeconfig, "")
+// openReports reads the reports that the server has into the layout.
+func openReports(ctx context.Context, kubeconfig string, layout *report.Layout) (*reportServer, error) {
+	config, err := restConfig("to", kubeconfig, "")
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
 	server := &reportServer{counts: &writeCounts{}}
 	core, err := corev1client.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
 	server.namespaces = core.Namespaces()
 	config = rest.CopyConfig(config)
 	config.Wrap(server.counts.wrap)
 	if server.writer, err = report.NewWriter(report.Config{Layout: layout, REST: config}); err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
 	// The error says all that the log would.
 	if err := server.writer.Load(klog.NewContext(ctx, klog.Logger{})); err != nil {
-		return nil, fmt.Errorf("--%s: read the reports that are there: %w", flag, withHint(err, kubeconfig))
+		return nil, fmt.Errorf("--to: read the reports that are there: %w", withHint(err, kubeconfig))
 	}
 	return server, nil
 }

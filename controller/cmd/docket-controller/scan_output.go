@@ -40,7 +40,6 @@ func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.all, "all", false, "Show all results and policies in the table, not only failures, warnings and errors, and the policies that have some.")
 	fs.IntVar(&f.maxPerRule, "max-per-rule", 0, "How many results of each rule the table shows; 0 for all. The other forms of output have all, and the numbers of the policies count all.")
 	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
-	fs.StringVar(&f.diff, "diff", "", "Kubeconfig of a server whose reports the results are compared with. Printed is what is new, fixed and changed, as a table or json, and only what is new counts for the exit code.")
 	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
 	fs.BoolVar(&f.split, "split-policy-report", f.split, "Make a report for each policy and namespace. If false, one for each namespace.")
 	fs.StringVar(&f.api, "reports-api", f.api, "API group of the reports: "+string(report.WGPolicy)+" or "+string(report.OpenReports)+".")
@@ -70,9 +69,6 @@ func (s *scan) write(ctx context.Context) error {
 
 func (s *scan) print() error {
 	out := s.flags.process.Out
-	if s.difference != nil {
-		return s.printDifference(out)
-	}
 	switch s.flags.output {
 	case outputYAML, outputJSON:
 		return filescan.PrintReports(out, s.layout.Reports(), s.flags.output == outputJSON)
@@ -122,11 +118,11 @@ func (s *scan) verdict() error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	failing, failed, broken := s.numbers()
-	summary := s.summary(failed - failing)
+	failing, total := s.findings.Failures(apireport.Severity(s.flags.failOn)), s.findings.Total()
+	summary := s.summary(total.Fail - failing)
 	switch {
-	case broken > 0:
-		return fmt.Errorf("rules that could not be evaluated: %d (%s)", broken, summary)
+	case total.Error > 0:
+		return fmt.Errorf("rules that could not be evaluated: %d (%s)", total.Error, summary)
 	case s.flags.requireMatch && len(s.unmatched()) > 0:
 		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.unmatched()), summary)
 	case failing > 0:
@@ -137,25 +133,11 @@ func (s *scan) verdict() error {
 	}
 }
 
-// numbers returns the failures that --fail-on counts, all failures, and the errors; with --diff, only those that are new.
-func (s *scan) numbers() (failing, failed, broken int64) {
-	least := apireport.Severity(s.flags.failOn)
-	if s.difference != nil {
-		return s.difference.Added(apireport.OutcomeFail, least), s.difference.Added(apireport.OutcomeFail, apireport.SeverityInfo),
-			s.difference.Added(apireport.OutcomeError, apireport.SeverityInfo)
-	}
-	total := s.findings.Total()
-	return s.findings.Failures(least), total.Fail, total.Error
-}
-
 // summary also says how many failures don't count, if there are any.
 func (s *scan) summary(below int64) string {
-	text, what := s.findings.Summary(), "failures"
-	if s.difference != nil {
-		text, what = text+"; "+s.difference.Summary(), "new failures"
-	}
+	text := s.findings.Summary()
 	if below > 0 {
-		text += fmt.Sprintf("; %d of the %s are below --fail-on %s", below, what, s.flags.failOn)
+		text += fmt.Sprintf("; %d of the failures are below --fail-on %s", below, s.flags.failOn)
 	}
 	return text
 }

@@ -245,60 +245,6 @@ func TestScanIntoAServer(t *testing.T) {
 	}
 }
 
-// TestDifference: what a change of files adds to what a server has. Only that counts for the exit code.
-func TestDifference(t *testing.T) {
-	t.Parallel()
-	kubeconfig, client := server(t)
-	mustCreate(t, client, namespaces, "apiVersion: v1\nkind: Namespace\nmetadata: {name: differs}\n")
-	pod := func(name, owner string) string {
-		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: differs, labels: {app: x" + owner + "}}\nspec: {containers: [{name: c, image: nginx}]}\n---\n"
-	}
-	owned := ", owner: me"
-	high := strings.Replace(strings.Replace(labelPolicy, "{name: owner}", "{name: differs, annotations: {policies.kyverno.io/severity: medium}}", 1), "Who owns it?", "No owner.", 1)
-	dir := writeFiles(t, map[string]string{
-		"policy.yaml": high, "before.yaml": pod("old", "") + pod("repaired", "") + pod("elsewhere", ""),
-		"same.yaml":     pod("old", "") + pod("repaired", ""),
-		"after.yaml":    pod("old", "") + pod("repaired", owned) + pod("added", "") + pod("good", owned),
-		"reworded.yaml": strings.Replace(high, "No owner.", "Nobody.", 1),
-	})
-	scan := func(policy, resources string, more ...string) answer {
-		return command(t, "", append([]string{"scan", "--policy", dir + "/" + policy, "--resource", dir + "/" + resources}, more...)...)
-	}
-	for name, test := range map[string]struct {
-		policy, resources string
-		more              []string
-		code              int
-		out               []string
-		err               string
-	}{
-		"nothing":      {"policy.yaml", "same.yaml", nil, 0, nil, "0 new, 0 fixed, 0 changed, 2 as before"},
-		"changes":      {"policy.yaml", "after.yaml", nil, exitFindings, []string{"Pod/differs/added  " + dir + "/after.yaml:11", "  new     ClusterPolicy/differs/label: fail (", "  fixed   ClusterPolicy/differs/label: was fail ("}, "1 new, 1 fixed, 0 changed, 1 as before"},
-		"less severe":  {"policy.yaml", "after.yaml", []string{"--fail-on=high"}, 0, []string{"  new "}, "; 1 of the new failures are below --fail-on high"},
-		"new words":    {"reworded.yaml", "same.yaml", nil, 0, []string{"  changed ClusterPolicy/differs/label: was fail (validation error: No owner. rule", ", is fail (validation error: Nobody. rule"}, "0 new, 0 fixed, 2 changed"},
-		"for programs": {"policy.yaml", "after.yaml", []string{"--output=json"}, exitFindings, []string{`"new": [`, `"policy": "ClusterPolicy/differs"`, `"line": 11`, `"before": []`, `"unchanged": 1`}, "1 new"},
-		"other API":    {"policy.yaml", "same.yaml", []string{"--reports-api=openreports.io"}, 0, nil, "2 as before"},
-	} {
-		// What the server has is the same each time.
-		if before := scan("policy.yaml", "before.yaml", "--to", kubeconfig); before.code != exitFindings {
-			t.Fatal(before.err)
-		}
-		got := scan(test.policy, test.resources, append(test.more, "--diff", kubeconfig)...)
-		if got.code != test.code || !strings.Contains(got.err, test.err) || test.out == nil && got.out != "" || strings.Contains(got.out, "elsewhere") {
-			t.Errorf("%s: exit code %d, want %d and %q:\n%s\n%s", name, got.code, test.code, test.err, got.out, got.err)
-		}
-		for _, text := range test.out {
-			if !strings.Contains(got.out, text) {
-				t.Errorf("%s: %q is missing in:\n%s", name, text, got.out)
-			}
-		}
-	}
-	empty := strings.Replace(high, "name: differs", "name: differs-in-nothing", 1)
-	dir = writeFiles(t, map[string]string{"policy.yaml": empty, "after.yaml": pod("old", "")})
-	if got := scan("policy.yaml", "after.yaml", "--diff", kubeconfig); got.code != exitFindings || !strings.Contains(got.err, "1 new, 0 fixed") {
-		t.Errorf("a new policy: exit code %d\n%s", got.code, got.err)
-	}
-}
-
 // TestOldKubeconfig: credentials that a server does not accept are named, for every use of them.
 func TestOldKubeconfig(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,6 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // Reports returns all reports as they are now, by namespace and name, those about cluster-scoped subjects
@@ -27,33 +26,6 @@ func (l *Layout) Reports() iter.Seq[report.Accessor] {
 			}
 		}
 	}
-}
-
-// Shown is a result as reports show it.
-type Shown struct {
-	Policy  policy.Identity
-	Subject policy.Reference
-	Rule    string
-	// Outcome is warn for a failure of a policy that is not scored.
-	Outcome  report.Outcome
-	Severity report.Severity
-	Message  string
-}
-
-// Results returns all results as they are now, in no order.
-func (l *Layout) Results() []Shown {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var results []Shown
-	for _, s := range l.subjects {
-		for _, r := range s.records {
-			t := r.text.Value()
-			results = append(results, Shown{
-				Policy: t.owner.id, Subject: s.reference(), Rule: t.rule, Outcome: r.shown(), Severity: t.owner.presentation.Severity, Message: t.message,
-			})
-		}
-	}
-	return results
 }
 
 func (l *Layout) keys() []reportKey {

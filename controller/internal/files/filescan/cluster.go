@@ -144,9 +144,6 @@ func (c *Cluster) Covers(subject policy.Reference) bool {
 	return len(c.namespaces) == 0 || slices.Contains(c.namespaces, subject.Namespace)
 }
 
-// Has reports whether the scan has seen a resource, or that it does not exist.
-func (c *Cluster) Has(subject policy.Reference) bool { return c.Covers(subject) }
-
 // Complete reports whether the scan covers everything in the cluster.
 func (c *Cluster) Complete() bool { return len(c.namespaces) == 0 }
 

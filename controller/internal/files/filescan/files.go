@@ -35,7 +35,6 @@ type Files struct {
 	subjects   []policy.Subject
 	places     []manifest.Place
 	namespaces map[string]bool
-	resources  map[resource]bool
 }
 
 // FilesOptions say what files don't.
@@ -78,12 +77,11 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	if !options.AllowDuplicates {
 		errs = append(errs, unique(objects))
 	}
-	files := &Files{subjects: make([]policy.Subject, len(objects)), places: make([]manifest.Place, len(objects)), namespaces: map[string]bool{}, resources: map[resource]bool{}}
+	files := &Files{subjects: make([]policy.Subject, len(objects)), places: make([]manifest.Place, len(objects)), namespaces: map[string]bool{}}
 	for i, object := range objects {
 		gvr, _ := known.of(object.GroupVersionKind())
 		files.namespaces[object.GetNamespace()] = true
 		files.places[i] = object.Place
-		files.resources[resourceOf(policy.ReferenceTo(object.Unstructured))] = true
 		policy.Strip(object.Unstructured)
 		var err error
 		if files.subjects[i], err = policy.NewSubject(object.Unstructured, gvr, spaces, true); err != nil {
@@ -100,11 +98,6 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 // they have any object there.
 func (f *Files) Covers(subject policy.Reference) bool {
 	return f.namespaces[subject.Namespace]
-}
-
-// Has reports whether a resource is among the objects, in any version of its kind.
-func (f *Files) Has(subject policy.Reference) bool {
-	return f.resources[resourceOf(subject)]
 }
 
 // Complete is false: other files may have other resources.
