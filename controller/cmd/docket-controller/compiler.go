@@ -14,16 +14,24 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
 	"github.com/docket-project/docket/controller/internal/policy/mutation"
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
+
+// newEngine returns what evaluates expressions over cached data, with the functions that policies know.
+func newEngine() *table.Engine {
+	functions, impure := classic.Functions()
+	return table.NewEngine(functions, impure...)
+}
 
 // clients are those for a cluster whose resources are evaluated.
 type clients struct {

@@ -20,14 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
-	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/progress"
 )
@@ -37,7 +34,7 @@ const exitPartly = 3
 
 // convertFlags are those of `docket-controller convert`. Its input is that of a scan.
 type convertFlags struct {
-	scanFlags
+	*inputFlags
 
 	output, outputDir, proof string
 	variants                 int
@@ -62,12 +59,9 @@ const convertExample = `  # What would become of the policies, and do the new on
   docket-controller convert --policy policy.yaml --output yaml`
 
 func newConvert(p cli.Process) *cobra.Command {
-	f := convertFlags{output: outputNone, proof: outputTable, scanFlags: scanFlags{
-		process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy),
-		cache: manager.NewCacheOptions(), registry: manager.NewRegistryOptions(false), exceptionNamespaces: []string{policy.AllNamespaces},
-	}}
+	f := convertFlags{output: outputNone, proof: filescan.OutputTable, inputFlags: newInputFlags(&filescan.Input{Process: p})}
 	var sections cliflag.NamedFlagSets
-	f.addInput(sections.FlagSet("input"))
+	f.add(sections.FlagSet("input"))
 	f.addConvertOutput(sections.FlagSet("output"))
 	f.cache.AddFlags(sections.FlagSet("context cache"))
 	command := &cobra.Command{
@@ -98,7 +92,7 @@ it was interrupted.`,
 		Example: convertExample,
 		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := f.validateConvert(); err != nil {
+			if err := errors.Join(append(f.validate(), f.apply()...)...); err != nil {
 				return cli.Usage(err)
 			}
 			return f.convert(command.Context())
@@ -114,30 +108,28 @@ func (f *convertFlags) addConvertOutput(fs *pflag.FlagSet) {
 	fs.IntVar(&f.variants, "variants", 0, "How many variants of each resource of --resource are compared as well, at most. Each differs from it in one field.")
 }
 
-func (f *convertFlags) validateConvert() error {
+func (f *convertFlags) validate() []error {
 	var errs []error
 	add := func(wrong bool, text string) {
 		if wrong {
 			errs = append(errs, errors.New(text))
 		}
 	}
-	if len(f.resources) > 0 || f.kubeconfig != "" {
-		if err := f.validate(outputTable); err != nil {
-			errs = append(errs, err)
-		}
+	if len(f.Resources) > 0 || f.Kubeconfig != "" {
+		errs = f.Validate()
 	} else {
-		add(len(f.policies) == 0, "--policy: is required; give files with policies, or --kubeconfig for those of a cluster")
+		add(len(f.Policies) == 0, "--policy: is required; give files with policies, or --kubeconfig for those of a cluster")
 	}
-	add(f.output != outputNone && f.output != outputYAML, fmt.Sprintf("--output: %q is neither none nor yaml", f.output))
-	add(f.proof != outputTable && f.proof != outputJSON, fmt.Sprintf("--proof: %q is neither table nor json", f.proof))
+	add(f.output != outputNone && f.output != filescan.OutputYAML, fmt.Sprintf("--output: %q is neither none nor yaml", f.output))
+	add(f.proof != filescan.OutputTable && f.proof != filescan.OutputJSON, fmt.Sprintf("--proof: %q is neither table nor json", f.proof))
 	add(f.variants < 0 || f.variants > maxVariants, fmt.Sprintf("--variants: must be between 0 and %d", maxVariants))
-	add(f.variants > 0 && len(f.resources) == 0, "--variants needs --resource: the resources of a cluster are many already")
-	return errors.Join(errs...)
+	add(f.variants > 0 && len(f.Resources) == 0, "--variants needs --resource: the resources of a cluster are many already")
+	return errs
 }
 
 // conversion is one run of the command.
 type conversion struct {
-	scan
+	*filescan.Loaded
 	flags   *convertFlags
 	results []convert.Result
 	// exceptions are the new ones.
@@ -146,26 +138,29 @@ type conversion struct {
 }
 
 func (f *convertFlags) convert(ctx context.Context) error {
-	c := conversion{flags: f, scan: scan{flags: &f.scanFlags}}
+	if f.variants > 0 {
+		f.Variants = f.mutants
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer c.ended.Wait()
+	loaded, err := f.Load(ctx)
+	defer loaded.Wait()
 	defer cancel()
-	total, err := c.read(ctx)
 	if err != nil {
 		return err
 	}
+	c := conversion{flags: f, Loaded: loaded}
 	failed := c.convertAll()
 	added := c.compileNew()
 	var comparisons map[policy.Identity][]proof.Comparison
-	if c.source != nil {
-		bar := progress.New(f.process.ErrOut, total, "compare")
-		comparisons, err = proof.Compare(ctx, c.source, append(c.policies, added...), c.results, filescan.Options{Workers: f.workers, Progress: bar})
+	if c.Source != nil {
+		bar := progress.New(f.Process.ErrOut, c.Total, "compare")
+		comparisons, err = proof.Compare(ctx, c.Source, append(c.Policies, added...), c.results, filescan.Options{Workers: f.Workers, Progress: bar})
 		bar.Done()
 		if err != nil {
 			return err
 		}
 	} else {
-		c.note([]string{"nothing is compared without --resource or --kubeconfig"})
+		c.note("nothing is compared without --resource or --kubeconfig")
 	}
 	c.report = proof.NewReport(c.results, comparisons, f.variants > 0)
 	c.report.Exceptions = failed
@@ -175,34 +170,16 @@ func (f *convertFlags) convert(ctx context.Context) error {
 	return c.judge()
 }
 
-// read reads the policies and the resources, and returns the number of resources as far as it is known.
-func (c *conversion) read(ctx context.Context) (int64, error) {
-	switch {
-	case c.flags.kubeconfig != "":
-		return 0, c.fromCluster(ctx)
-	case len(c.flags.resources) > 0:
-		if c.flags.variants > 0 {
-			c.variants = func(objects []manifest.Object) []manifest.Object {
-				var all []manifest.Object
-				for _, object := range objects {
-					all = append(all, proof.Mutants(object, c.flags.variants)...)
-				}
-				return all
-			}
-		}
-		return c.fromFiles(ctx)
+// mutants returns the variants of resources.
+func (f *convertFlags) mutants(objects []manifest.Object) []manifest.Object {
+	var all []manifest.Object
+	for _, object := range objects {
+		all = append(all, proof.Mutants(object, f.variants)...)
 	}
-	input, err := c.load(&manifest.Loader{Stdin: c.flags.process.In})
-	if err != nil {
-		return 0, err
-	}
-	c.kinds = filescan.Defined(nil)
-	compiler, err := c.fileCompiler(nil, nil)
-	if err != nil {
-		return 0, err
-	}
-	return 0, c.compile(compiler, input)
+	return all
 }
+
+func (c *conversion) note(leftOut string) { fmt.Fprintln(c.flags.Process.ErrOut, "Left out:", leftOut) }
 
 // convertAll converts policies and exceptions, and returns what came of the exceptions.
 func (c *conversion) convertAll() []proof.ExceptionReport {
@@ -210,17 +187,17 @@ func (c *conversion) convertAll() []proof.ExceptionReport {
 		if found := convert.BuiltIn(filescan.Plural, group, kind); len(found) > 0 {
 			return found
 		}
-		return c.kinds(group, kind)
+		return c.Kinds(group, kind)
 	}}
-	for _, object := range c.input.Policies {
+	for _, object := range c.Sorted.Policies {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup {
-			c.note([]string{fmt.Sprintf("%s: the %s %s is no policy of %s", object.Origin, object.GetKind(), object.GetName(), policy.KyvernoGroup)})
+			c.note(fmt.Sprintf("%s: the %s %s is no policy of %s", object.Origin, object.GetKind(), object.GetName(), policy.KyvernoGroup))
 			continue
 		}
 		c.results = append(c.results, convert.Policy(object.Unstructured, options))
 	}
 	var reports []proof.ExceptionReport
-	for _, object := range c.input.Exceptions {
+	for _, object := range c.Sorted.Exceptions {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup {
 			continue
 		}
@@ -245,7 +222,7 @@ func (c *conversion) compileNew() []policy.Policy {
 			if rule.Policy == nil {
 				continue
 			}
-			compiled := c.compiler.Compile(rule.Policy, c.exceptions)
+			compiled := c.Compiler.Compile(rule.Policy, c.exceptions)
 			if err := compiled.Problem(); err != nil {
 				rule.Policy, rule.Err = nil, fmt.Errorf("the new policy can't be evaluated, write it by hand: %w", err)
 				continue
@@ -266,7 +243,7 @@ func (c *conversion) made() []*unstructured.Unstructured {
 }
 
 func (c *conversion) printPolicies() error {
-	if c.flags.output != outputYAML {
+	if c.flags.output != filescan.OutputYAML {
 		return nil
 	}
 	for _, object := range c.made() {
@@ -274,7 +251,7 @@ func (c *conversion) printPolicies() error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(c.flags.process.Out, "---\n%s", data); err != nil {
+		if _, err := fmt.Fprintf(c.flags.Process.Out, "---\n%s", data); err != nil {
 			return err
 		}
 	}
@@ -307,11 +284,11 @@ func (c *conversion) writePolicies() error {
 }
 
 func (c *conversion) printProof() error {
-	out := c.flags.process.Out
-	if c.flags.output == outputYAML {
-		out = c.flags.process.ErrOut
+	out := c.flags.Process.Out
+	if c.flags.output == filescan.OutputYAML {
+		out = c.flags.Process.ErrOut
 	}
-	if c.flags.proof == outputJSON {
+	if c.flags.proof == filescan.OutputJSON {
 		return c.report.PrintJSON(out)
 	}
 	return c.report.PrintTable(out)
@@ -325,7 +302,7 @@ func (c *conversion) judge() error {
 	case c.report.Count(proof.NotConverted)+c.report.Failed() > 0:
 		return &cli.FindingError{Text: summary, Code: exitPartly}
 	default:
-		fmt.Fprintln(c.flags.process.ErrOut, summary)
+		fmt.Fprintln(c.flags.Process.ErrOut, summary)
 		return nil
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/logs"
@@ -23,7 +24,7 @@ import (
 // exitFindings is the code of a command that did its work and found what should not be; exitTrouble
 // that of one that could not do it.
 const (
-	exitFindings = 1
+	exitFindings = filescan.ExitFindings
 	exitTrouble  = 2
 )
 

@@ -11,6 +11,7 @@ import (
 
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -54,7 +55,7 @@ and those for admission only are reported: docs/controller/admission.md.`,
 			}
 			engines := manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: newCompiler}
 			err = manager.New(options, config, engines).Run(command.Context())
-			return withHint(err, cmp.Or(options.Kubeconfig, "the pod's service account"))
+			return filescan.WithHint(err, cmp.Or(options.Kubeconfig, "the pod's service account"))
 		},
 	}
 	return cli.WithSettings(p, command, options.Flags())

@@ -1,0 +1,207 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package filescan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/cli"
+)
+
+// Input says which policies are evaluated, and for which resources.
+type Input struct {
+	Process cli.Process
+	// Policies, Exceptions and Resources are files, folders, or - for standard input.
+	Policies, Exceptions, Resources []string
+	// Kubeconfig names the cluster whose resources are evaluated in place of files; Context may be empty for its
+	// current one.
+	Kubeconfig, Context string
+	// Namespaces limit the scan of a cluster. For files, the first one is given to resources without a namespace.
+	Namespaces []string
+	// Workers is the number of concurrent evaluations; 0 for one per core.
+	Workers int
+	// Cache has the limits and the engine of the context cache.
+	Cache contextcache.Config
+	// ForFiles and ForCluster make the compiler of the policies.
+	ForFiles   func(*contextcache.Static) (policy.Compiler, error)
+	ForCluster func(*rest.Config, *contextcache.Cache) (policy.Compiler, error)
+	// Variants returns resources to evaluate beside those of files; nil for none.
+	Variants func([]manifest.Object) []manifest.Object
+}
+
+// Validate returns one error for each flag that is wrong.
+func (in *Input) Validate() []error {
+	return wrong(
+		mistake{len(in.Resources) == 0 && in.Kubeconfig == "", "--resource: is required; give files with resources, or --kubeconfig for those of a cluster"},
+		mistake{len(in.Resources) > 0 && in.Kubeconfig != "", "--resource and --kubeconfig exclude each other: give one"},
+		mistake{len(in.Policies) == 0 && in.Kubeconfig == "", "--policy: is required; give files with policies"},
+		mistake{len(in.Exceptions) > 0 && len(in.Policies) == 0, "--exception needs --policy: exceptions of a cluster's policies are those of the cluster"},
+		mistake{in.Context != "" && in.Kubeconfig == "", "--context needs --kubeconfig"},
+		mistake{len(in.Resources) > 0 && len(in.Namespaces) > 1, "--namespace: with --resource give one, for the resources that name none"},
+		mistake{slices.Contains(in.Namespaces, ""), "--namespace: must not be empty"},
+		mistake{in.Workers < 0, "--workers: must not be negative"},
+	)
+}
+
+// mistake is a check of a flag, and the error if it is made.
+type mistake struct {
+	made bool
+	text string
+}
+
+func wrong(mistakes ...mistake) []error {
+	var errs []error
+	for _, one := range mistakes {
+		if one.made {
+			errs = append(errs, errors.New(one.text))
+		}
+	}
+	return errs
+}
+
+// Loaded is what an input has.
+type Loaded struct {
+	Policies []policy.Policy
+	// Sorted is what the policies were compiled of, by Compiler.
+	Sorted   Sorted
+	Compiler policy.Compiler
+	// Kinds knows the kinds of custom resources; its group may be "*".
+	Kinds func(group, kind string) []schema.GroupResource
+	// Source has the resources; nil if the input names none.
+	Source interface {
+		Source
+		Extent
+	}
+	// Total is the number of resources; 0 if it is not known.
+	Total int64
+	// objects are the objects of the policies.
+	objects map[policy.Identity]manifest.Object
+	// ended waits for what runs beside the scan.
+	ended sync.WaitGroup
+}
+
+// Wait waits for the end of what supports the evaluation, such as watches. The context of [Input.Load] ends it.
+func (l *Loaded) Wait() { l.ended.Wait() }
+
+// Load reads and compiles the policies, and reads the resources of files, or finds those of the cluster.
+func (in *Input) Load(ctx context.Context) (*Loaded, error) {
+	l := &Loaded{}
+	if in.Kubeconfig != "" {
+		return l, in.loadCluster(ctx, l)
+	}
+	return l, in.loadFiles(l)
+}
+
+// compile sets the policies and their objects.
+func (l *Loaded) compile() error {
+	var err error
+	if l.Policies, err = Compile(l.Compiler, l.Sorted.Policies, l.Sorted.Exceptions); err != nil {
+		return err
+	}
+	l.objects = make(map[policy.Identity]manifest.Object, len(l.Policies))
+	for i, p := range l.Policies {
+		l.objects[p.Identity()] = l.Sorted.Policies[i]
+	}
+	return nil
+}
+
+func (in *Input) loadFiles(l *Loaded) error {
+	loader := &manifest.Loader{Stdin: in.Process.In}
+	sorted, err := in.loadPolicies(loader)
+	set, broken := loader.Load(in.Resources...)
+	if err = errors.Join(err, prefixed("--resource", broken)); err != nil {
+		return err
+	}
+	in.note(set.LeftOut...)
+	l.Sorted, l.Kinds = sorted, Defined(set.Objects)
+	static := contextcache.StaticConfig{
+		Engine: in.Cache.Engine, CallTimeout: in.Cache.CallTimeout, AllowRanges: in.Cache.AllowRanges, BlockRanges: in.Cache.BlockRanges,
+	}
+	if len(in.Resources) > 0 {
+		static.Entries, static.Resources = plain(append(sorted.Entries, Sort(set.Objects, in.namespace()).Entries...)), plain(set.Objects)
+		broken = in.takeFiles(l, set.Objects)
+	}
+	cached, err := contextcache.NewStatic(static)
+	if err == nil {
+		l.Compiler, err = in.ForFiles(cached)
+	}
+	if err == nil {
+		err = l.compile()
+	}
+	return errors.Join(prefixed("--resource", broken), err)
+}
+
+// takeFiles makes a source of objects, with their variants.
+func (in *Input) takeFiles(l *Loaded, objects []manifest.Object) error {
+	if in.Variants != nil {
+		objects = slices.Concat(objects, in.Variants(objects))
+	}
+	files, err := NewFiles(objects, FilesOptions{Namespace: in.namespace(), AllowDuplicates: in.Variants != nil})
+	if err != nil {
+		return err
+	}
+	l.Source, l.Total = files, int64(files.Len())
+	return nil
+}
+
+func prefixed(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
+func plain(objects []manifest.Object) []*unstructured.Unstructured {
+	list := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, object := range objects {
+		list = append(list, object.Unstructured)
+	}
+	return list
+}
+
+// namespace is given to resources in files that name none.
+func (in *Input) namespace() string {
+	if len(in.Namespaces) == 0 {
+		return ""
+	}
+	return in.Namespaces[0]
+}
+
+// loadPolicies reads the files of --policy and --exception.
+func (in *Input) loadPolicies(loader *manifest.Loader) (Sorted, error) {
+	set, err := loader.Load(in.Policies...)
+	exceptions, broken := loader.Load(in.Exceptions...)
+	if err = errors.Join(prefixed("--policy", err), prefixed("--exception", broken)); err != nil {
+		return Sorted{}, err
+	}
+	in.note(set.LeftOut...)
+	in.note(exceptions.LeftOut...)
+	found, more := Sort(set.Objects, in.namespace()), Sort(exceptions.Objects, in.namespace())
+	for _, other := range slices.Concat(found.Others, more.Others, more.Policies, more.Entries) {
+		in.note(fmt.Sprintf("%s: a %s of %s is not evaluated", other.Origin, other.GetKind(), other.GetAPIVersion()))
+	}
+	if len(found.Policies) == 0 {
+		return Sorted{}, errors.New("--policy: there is no policy in it that can be evaluated, such as a ClusterPolicy or a ValidatingPolicy; give files with some")
+	}
+	found.Exceptions = append(found.Exceptions, more.Exceptions...)
+	return found, nil
+}
+
+// note tells what was left out. It is no error, and must not be silent.
+func (in *Input) note(leftOut ...string) {
+	for _, text := range leftOut {
+		fmt.Fprintln(in.Process.ErrOut, "Left out:", text)
+	}
+}
