@@ -33,7 +33,6 @@ type calls struct {
 	interval time.Duration
 }
 
-func (c calls) kind() string  { return kindCall }
 func (c calls) objects() bool { return false }
 
 // start implements origin.

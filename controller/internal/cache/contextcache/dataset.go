@@ -97,8 +97,6 @@ type dataset struct {
 type origin interface {
 	// start has a dataset filled until the worker is stopped.
 	start(ctx context.Context, d *dataset) worker
-	// kind is the kind of origin for metrics.
-	kind() string
 	// objects reports whether the data are a number of objects.
 	objects() bool
 }

@@ -23,7 +23,6 @@ const growth = 1 << 20
 // resources is an origin: it lists and watches.
 type resources struct{ selection selection }
 
-func (r resources) kind() string  { return kindResource }
 func (r resources) objects() bool { return r.selection.name == "" }
 
 // start implements origin.
