@@ -110,7 +110,6 @@ func TestHelpAndUsage(t *testing.T) {
 		"bad output":            {args: []string{"scan", policy, resource, "--output=xml"}, want: exitTrouble, text: `--output: "xml"`},
 		"bad API":               {args: []string{"scan", policy, resource, "--reports-api=x"}, want: exitTrouble, text: "--reports-api"},
 		"negative workers":      {args: []string{"scan", policy, resource, "--workers=-1"}, want: exitTrouble, text: "--workers"},
-		"negative maximum":      {args: []string{"scan", policy, resource, "--max-per-rule=-1"}, want: exitTrouble, text: "--max-per-rule"},
 		"several mistakes":      {args: []string{"scan", "--output=xml"}, want: exitTrouble, text: "--output"},
 		"environment":           {args: []string{"scan", policy, resource}, env: map[string]string{"DOCKET_OUTPUT": "xml"}, want: exitTrouble, text: `--output: "xml"`},
 		"file of settings":      {args: []string{"scan", policy, resource, "--config=" + dir + "/config.yaml"}, want: exitTrouble, text: `"tabel"`},

@@ -156,7 +156,6 @@ func addScanOutput(fs *pflag.FlagSet, c *filescan.Command) {
 	fs.StringVar(&c.FailOn, "fail-on", c.FailOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info. Policies without a severity count as info. Errors always count.")
 	fs.BoolVar(&c.RequireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
 	fs.BoolVar(&c.All, "all", false, "Show all results and policies in the table, not only failures, warnings and errors, and the policies that have some.")
-	fs.IntVar(&c.MaxPerRule, "max-per-rule", 0, "How many results of each rule the table shows; 0 for all. The other forms of output have all, and the numbers of the policies count all.")
 	fs.StringVar(&c.To, "to", "", "Kubeconfig of a server to write the reports into.")
 	fs.BoolVar(&c.CreateNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
 	fs.BoolVar(&c.Split, "split-policy-report", c.Split, "Make a report for each policy and namespace. If false, one for each namespace.")

@@ -332,24 +332,3 @@ func TestExamples(t *testing.T) {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.err)
 	}
 }
-
-// TestMaxPerRule: the table is cut, the numbers and what programs read are not.
-func TestMaxPerRule(t *testing.T) {
-	t.Parallel()
-	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy, "pods.yaml": manyPods(5)})
-	scan := func(args ...string) answer {
-		return command(t, "", append([]string{"scan", "--policy=" + dir + "/policy.yaml", "--resource=" + dir + "/pods.yaml"}, args...)...)
-	}
-	got := scan("--max-per-rule=2")
-	if got.code != exitFindings || strings.Count(got.out, "  fail ") != 2 || !strings.Contains(got.out, "… and 3 more of ClusterPolicy/owner/label; --max-per-rule 0 shows all") || !strings.Contains(got.err, "5 fail") {
-		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
-	}
-	for _, args := range [][]string{{"--max-per-rule=5"}, {}} {
-		if got := scan(args...); strings.Count(got.out, "  fail ") != 5 || strings.Contains(got.out, "more of") {
-			t.Errorf("%v:\n%s", args, got.out)
-		}
-	}
-	if got := scan("--max-per-rule=2", "--output=github"); strings.Count(got.out, "::error") != 5 {
-		t.Errorf("GitHub gets:\n%s", got.out)
-	}
-}

@@ -46,8 +46,6 @@ type Command struct {
 	FailOn string
 	// RequireMatch makes an error of a policy that applies to no resource.
 	RequireMatch bool
-	// MaxPerRule bounds the results of a rule in the table; 0 for all.
-	MaxPerRule int
 	// To is the kubeconfig of a server into which reports are written; empty for none.
 	To               string
 	CreateNamespaces bool
@@ -65,7 +63,6 @@ func (c *Command) Validate() []error {
 		mistake{!slices.Contains(outputs, c.Output), fmt.Sprintf("--output: %q is none of %s", c.Output, strings.Join(outputs, ", "))},
 		mistake{!slices.Contains(severities, apireport.Severity(c.FailOn)), fmt.Sprintf("--fail-on: %q is none of critical, high, medium, low and info", c.FailOn)},
 		mistake{c.API != string(report.WGPolicy) && c.API != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", c.API, report.WGPolicy, report.OpenReports)},
-		mistake{c.MaxPerRule < 0, "--max-per-rule: must not be negative; 0 shows all"},
 	)...)
 }
 
@@ -158,9 +155,7 @@ func (r *run) print() error {
 	case OutputYAML, OutputJSON:
 		return PrintReports(out, r.layout.Reports(), r.Output == OutputJSON)
 	case OutputTable:
-		options := tableOptions(r.Process)
-		options.MaxPerRule = r.MaxPerRule
-		return r.findings.PrintTable(out, options)
+		return r.findings.PrintTable(out, tableOptions(r.Process))
 	}
 	folder, err := os.Getwd()
 	if err != nil {

@@ -24,8 +24,6 @@ type TableOptions struct {
 	Width int
 	// Color is set for a terminal that shows colors.
 	Color bool
-	// MaxPerRule is how many results of a rule are shown; 0 for all. The numbers of the policies count all.
-	MaxPerRule int
 }
 
 // colors are those of outcomes, as parameters of the terminal's sequence SGR.
@@ -47,16 +45,12 @@ func (f *Findings) PrintTable(w io.Writer, options TableOptions) error {
 	buffered := bufio.NewWriter(w)
 	var subject policy.Reference
 	var place manifest.Place
-	kept, hidden := limited(kept, options.MaxPerRule)
 	for i, finding := range kept {
 		if i == 0 || finding.Subject != subject || finding.Place != place {
 			subject, place = finding.Subject, finding.Place
 			_, _ = buffered.WriteString(finding.heading() + "\n")
 		}
 		_, _ = buffered.WriteString(finding.lines(options) + "\n")
-	}
-	for _, line := range hidden {
-		_, _ = buffered.WriteString(line + "\n")
 	}
 	if len(kept) > 0 {
 		_, _ = buffered.WriteString("\n")
@@ -65,29 +59,6 @@ func (f *Findings) PrintTable(w io.Writer, options TableOptions) error {
 		return err
 	}
 	return f.printCounts(w)
-}
-
-// limited returns at most so many findings of each rule, and a line for each rule that has more.
-func limited(all []Finding, most int) (kept []Finding, hidden []string) {
-	if most <= 0 {
-		return all, nil
-	}
-	type rule struct{ policy, rule string }
-	counts := map[rule]int{}
-	for _, finding := range all {
-		key := rule{finding.Policy.String(), finding.Rule}
-		if counts[key]++; counts[key] <= most {
-			kept = append(kept, finding)
-		}
-	}
-	for _, finding := range all {
-		key := rule{finding.Policy.String(), finding.Rule}
-		if more := counts[key] - most; more > 0 {
-			hidden = append(hidden, fmt.Sprintf("… and %d more of %s; --max-per-rule 0 shows all", more, finding.ruleName()))
-		}
-		delete(counts, key) // One line for each.
-	}
-	return kept, hidden
 }
 
 // heading names the resource and its place.
