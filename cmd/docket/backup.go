@@ -76,7 +76,7 @@ func newRestore(p cli.Process) *cobra.Command {
 	flags.StringVar(&r.passwordFile, "database-password-file", "", "File with the password of the database user.")
 	flags.StringVar(&r.from, "from", "", `File that docket backup has written; "-" for standard input.`)
 	flags.BoolVar(&r.atNextStart, "at-next-start", false, "Leave the backup beside a database that is in use. The server takes it when it starts next.")
-	flags.BoolVar(&r.replaced, "replaced", false, "The database was put back already, by a snapshot of its volume for example: only have its clients list again.")
+	flags.BoolVar(&r.replaced, "replaced", false, "The database was put back by other means, such as a snapshot of its volume: only make its clients list again.")
 	command := &cobra.Command{
 		Use:   "restore --database URL (--from FILE | --replaced)",
 		Short: "Put a backup in the place of an SQLite database",

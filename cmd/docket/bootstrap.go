@@ -88,8 +88,8 @@ func newBootstrapCertificate(p cli.Process) *cobra.Command {
 	flags := sections.FlagSet("certificate")
 	addServiceFlags(flags, &parameters.Namespace, &parameters.Service, &output)
 	flags.DurationVar(&parameters.Lifetime, bootstrap.LifetimeParameter, parameters.Lifetime, "How long the certificate is valid.")
-	flags.StringVar(&caFile, caFileFlag, "", "File to which the certificate of the new authority is added; it is made if there is none. "+
-		"Others in it are kept until their end, so that a running server stays trusted.")
+	flags.StringVar(&caFile, caFileFlag, "", "File that gets the certificate of the new authority; created if missing. "+
+		"Older certificates stay in it until they expire, so that a running server stays trusted.")
 	flags.StringVar(&out, "out", "", "File for the Secret, which nobody else can read, instead of standard output.")
 	command := &cobra.Command{
 		Use:   "certificate --ca-file FILE [flags]",

@@ -41,7 +41,7 @@ func newConsole(p cli.Process) *cobra.Command {
 	browser := sections.FlagSet("browser")
 	browser.StringVar(&f.listen, "listen", f.listen, "Address of the console as host:port. Port 0 takes any free port.")
 	browser.BoolVar(&f.signIn.AllowNonLoopback, "allow-non-loopback", false,
-		"Confirm that --listen may be an address that other machines reach. Whoever reads the connection can do what the console can: it is not encrypted.")
+		"Confirm that --listen may be an address that other machines reach. The connection is not encrypted: anyone who reads it can do what the console can.")
 	browser.BoolVar(&f.open, "open", false, "Open the link in a browser.")
 	f.addTeamFlags(sections.FlagSet("team"))
 	command := &cobra.Command{

@@ -21,15 +21,16 @@ import (
 // addTeamFlags adds those of a console behind a proxy that signs people in.
 func (f *consoleFlags) addTeamFlags(flags *pflag.FlagSet) {
 	o := &f.signIn
-	flags.StringVar(&o.SignIn, "sign-in", o.SignIn, "How people sign in: link (one browser, with your kubeconfig), token (a proxy sends the bearer token "+
-		"of each person, which the cluster has to accept) or headers (a proxy says who somebody is, and the console impersonates them).")
+	flags.StringVar(&o.SignIn, "sign-in", o.SignIn, "How people sign in: link (one browser, with your kubeconfig), token (a proxy sends each person's "+
+		"bearer token, which the cluster accepts) or headers (a proxy names people, and the console impersonates them).")
 	flags.StringSliceVar(&o.Hosts, "host", nil, "Hosts by which browsers reach the proxy, with a port if it is not 443.")
 	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "Certificate for HTTPS, with --tls-private-key-file. Both are read again when they change.")
 	flags.StringVar(&o.TLSPrivateKeyFile, "tls-private-key-file", "", "Private key of --tls-cert-file.")
 	flags.StringSliceVar(&o.UserHeaders, "user-headers", o.UserHeaders, "With headers: where the proxy says who somebody is. The first header that is there counts.")
-	flags.StringSliceVar(&o.GroupHeaders, "group-headers", o.GroupHeaders, "With headers: where the proxy says which groups somebody is in, with commas between them, such as X-Forwarded-Groups. Only headers that the proxy itself sets or removes.")
+	flags.StringSliceVar(&o.GroupHeaders, "group-headers", o.GroupHeaders, "With headers: headers with a person's groups, separated by commas, such as "+
+		"X-Forwarded-Groups. Name only headers that the proxy itself sets or removes.")
 	flags.StringVar(&o.ProxyClientCAFile, "proxy-client-ca-file", "",
-		"With headers: authorities of the proxy's client certificate. Without it, the console listens on loopback only, with the proxy beside it.")
+		"With headers: authorities of the proxy's client certificate. Without it, the console listens on loopback only.")
 	flags.StringSliceVar(&o.ProxyClientNames, "proxy-client-names", nil, "With headers: common names that the proxy's client certificate may have.")
 }
 

@@ -106,7 +106,7 @@ func (f *crdsFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.options.Switch, "switch", false, "Change the APIServices when everything is copied. Otherwise the migration waits until you do; with --to-cluster it ends after the copy.")
 	fs.StringVar(&f.services, "api-services", "", "File with the APIServices for --switch: the output of docket bootstrap.")
 	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster even if it has reports that no migration imported.")
-	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long to wait until all API servers of the cluster have seen a change, and all replicas of Docket if it keeps its reports in etcd.")
+	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long API servers take to see a change; also replicas of Docket, if it keeps reports in etcd.")
 	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, report by report. Writes no reports.")
 	fs.BoolVar(&f.free, "delete-from-cluster", false, "Delete the custom resources of a finished migration, after comparing once more.")
 	fs.BoolVar(&f.abort, "abort", false, "Abort a migration before the switch: undo its changes to CustomResourceDefinitions, and remove its state.")

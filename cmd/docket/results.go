@@ -67,7 +67,7 @@ func newResultsList(p cli.Process) *cobra.Command {
 	flags.IntVar(&limit, limitFlag, limit, fmt.Sprintf("Largest number of results; 0 for all, or for %d with --%s, which shows %d at most.",
 		resultview.DefaultOrdered, sortFlag, resultview.MaxOrdered))
 	flags.StringVar(&order, sortFlag, order, "Order of the results, as FIELD or FIELD,desc: "+strings.Join(resultview.Orders(), ", ")+
-		". Severities begin with critical. Equal ones are sorted by time, the newest first. If empty, that of their reports.")
+		". Critical comes first; ties are sorted by time, newest first. By default, results are listed report by report.")
 	command := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List results",

@@ -117,16 +117,16 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	cluster.StringVar(&o.Context, "context", o.Context, "Context of the kubeconfig; its current one when empty.")
 	cluster.DurationVar(&o.DiscoveryInterval, "discovery-interval", o.DiscoveryInterval, "How often to ask the cluster what it serves.")
 	cluster.DurationVar(&o.NamespaceInterval, "namespace-interval", o.NamespaceInterval,
-		"How often to look for namespaces that the cluster has deleted, in order to delete the objects of registered servers in them.")
+		"How often to check for deleted namespaces, whose objects in registered servers are then deleted.")
 
 	callers := sections.FlagSet("callers")
 	callers.StringVar(&o.Profile, "profile", o.Profile, "Whose identity the cluster sees. "+
-		"\"single-user\": you, by the kubeconfig of the cluster. \"token\": each caller, by their own bearer token. "+
-		"\"impersonate\": each caller, impersonated by the gateway, which needs permission to do so.")
+		"\"single-user\": yours, by the kubeconfig. \"token\": each caller's, by their bearer token. "+
+		"\"impersonate\": each caller's, impersonated by the gateway, which needs permission to do so.")
 	callers.StringVar(&o.Reviews, "reviews", o.Reviews, "In the profile token, how the gateway learns who callers are and what they may do. "+
-		"\"self\": by asking with the caller's token, which needs no permissions. \"delegated\": by TokenReview and SubjectAccessReview with its own credentials.")
+		"\"self\": it asks with the caller's token and needs no permissions. \"delegated\": by TokenReview and SubjectAccessReview of its own.")
 	callers.StringSliceVar(&o.Groups, "impersonate-groups", o.Groups,
-		"In the profile impersonate, the groups of callers that are passed on to the cluster; all others are dropped. Required there.")
+		"In the profile impersonate, the groups that are passed on to the cluster; others are dropped. Required there.")
 	callers.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
 		"In the profile impersonate, the authorities of accepted client certificates, as PEM. None are accepted when empty.")
 

@@ -46,12 +46,12 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	o.addEndpointFlags(sections.FlagSet("endpoint"))
 	server := sections.FlagSet("server")
-	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. When empty, the command's own name, with a number if a server of that name is already running.")
+	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service; by default that of the command, numbered if such a server is running.")
 	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. Created if it does not exist, and kept.")
 	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
 		"What the server serves, as group/version; can be repeated. When omitted, the server is asked.")
 	server.BoolVar(&o.Shadow, "shadow", o.Shadow,
-		"Take over group versions that the cluster behind a docket gateway serves, for clients of the gateway, while the server runs.")
+		"Serve group versions in place of the gateway's cluster, to clients of the gateway, while the server runs.")
 	server.BoolVar(&o.Keep, "keep", o.Keep, "Keep the registration when the server ends.")
 	server.DurationVar(&o.Timeout, "timeout", o.Timeout, "How long the server may take to become available.")
 	return sections
@@ -59,7 +59,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 
 func (o *Options) addEndpointFlags(endpoint *pflag.FlagSet) {
 	endpoint.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
-		"Kubeconfig of the endpoint, as docket up or docket gateway wrote it. When empty: the one in --dir if given, else $KUBECONFIG, else that of docket up.")
+		"Kubeconfig that docket up or docket gateway wrote. By default the one in --dir if given, else $KUBECONFIG, else that of docket up.")
 	endpoint.StringVar(&o.Dir, "dir", o.Dir, "State folder of the endpoint.")
 	// The same on every machine, so that documentation can show it.
 	endpoint.Lookup("dir").DefValue = "docket in $XDG_DATA_HOME, or ~/.docket"

@@ -64,7 +64,7 @@ func newCertificateOptions() *CertificateOptions {
 
 func (o *CertificateOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Secret, secretFlag, o.Secret,
-		"`Name` of a Secret in which the replicas keep the serving certificate, which they make and renew themselves, as well as the caBundle of the APIServices of the served groups. "+
+		"`Name` of a Secret for a serving certificate that the replicas make and renew, with the caBundle of their APIServices. "+
 			"Instead of --tls-cert-file. It needs the rights of deploy/components/own-certificate.")
 	fs.StringVar(&o.Service, secretServiceFlag, o.Service, "`Name` of the Service in front of the server, for which the certificate of --tls-secret is.")
 	fs.StringVar(&o.Namespace, secretNamespaceFlag, o.Namespace, "`Namespace` of --tls-secret and --tls-service. Inside a pod it is that of the pod.")

@@ -60,17 +60,17 @@ func (o *Options) addServingFlags(serving *pflag.FlagSet) {
 		o.Certificate.addFlags(serving)
 	}
 	serving.StringVar(&o.BootstrapCAFile, handler.CAFlag, o.BootstrapCAFile,
-		"File with the authority of the serving certificate, which /bootstrap puts into the APIServices that it shows. It is read at each request.")
+		"File with the authority of the serving certificate, for the APIServices that /bootstrap shows. It is read at each request.")
 }
 
 // addLimitFlags adds the limits on the bodies of requests.
 func (o *Options) addLimitFlags(limits *pflag.FlagSet) {
 	limits.Var(newBytesValue(&o.Server.MaxRequestBodyBytes), "max-request-bytes",
-		"Largest body of a write request; larger ones are answered with 413. Reports with very many results need room: "+
-			"count 400 bytes a result, and raise --max-request-bytes-in-flight with it. A list in the body may have an item for each 400 bytes of this limit.")
+		"Largest body of a write request; larger ones get 413. Allow 400 bytes for each result of a report, "+
+			"and raise --max-request-bytes-in-flight with it. A list in the body may have one item per 400 bytes of this limit.")
 	limits.Var(newBytesValue(&o.MaxRequestBytesInFlight), "max-request-bytes-in-flight",
-		"Bytes of request bodies above 256 KiB that are worked on at once; patches and YAML count twice. Further ones wait for 5 s and are then answered with 429. "+
-			"Each byte needs up to 16 bytes of memory.")
+		"Total size of request bodies above 256 KiB in work at a time; patches and YAML count twice. "+
+			"Others wait for 5 s, then get 429. Each byte needs up to 16 bytes of memory.")
 	limits.Var(newBytesValue(&o.Server.JSONPatchMaxCopyBytes), "max-json-patch-copy-bytes",
 		"Largest growth that the copy operations of one JSON patch may cause.")
 }
@@ -117,8 +117,8 @@ func (o *Options) droppedFeatureFlags() []string {
 // addAdoptFlag is for servers that belong to a cluster.
 func (o *Options) addAdoptFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Storage.AdoptCluster, "adopt-cluster", o.Storage.AdoptCluster,
-		"Name of a cluster in the database that this one takes over, whatever cluster its reports belonged to. "+
-			"For a cluster that was made anew, and for reports that are bound to no cluster. Leave it out at the next start.")
+		"Name of a cluster in the database whose reports this one takes over, such as the one that it replaces. "+
+			"Leave it out at the next start.")
 }
 
 func (o *Options) addLogFlags(fs *pflag.FlagSet) {
@@ -127,6 +127,6 @@ func (o *Options) addLogFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addAuthorizationFlag(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.AuthorizeProxied, "authorize-proxied-requests", o.AuthorizeProxied,
-		"Ask the cluster also about requests that its API server has authorized and sent on, one question for each user, verb and object every ten seconds. "+
+		"Ask the cluster also about requests that its API server has authorized, once in ten seconds per user, verb and object. "+
 			"For front proxies that only authenticate.")
 }

@@ -118,11 +118,11 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 		"Memory for the newest changes. Watches that are further behind read from the database.")
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
 	fs.BoolVar(&o.ResultRows, resultRowsFlag, o.ResultRows,
-		"Keep each result of a report as a row, for SQL queries on the views (docs/operate/sql.md) and the API of results.")
+		"Keep each result as a row, for SQL (docs/operate/sql.md) and the API of results.")
 	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
-		"Dimensions by which the metric docket_policy_results counts: of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any the metric is absent.")
+		"Labels of the metric docket_policy_results, out of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any, there is no such metric.")
 	fs.IntVar(&o.MetricsResultsSeries, metricsResultsSeriesFlag, o.MetricsResultsSeries,
-		"Largest number of series of docket_policy_results: failures first, by severity. Those beyond it are summed up under "+resultmetrics.Others+".")
+		"Largest number of series of docket_policy_results: failures first, by severity. The rest is summed up under "+resultmetrics.Others+".")
 }
 
 // AddDatabaseFlags adds the flags that say where the reports are, to fs.
@@ -132,8 +132,8 @@ func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.DatabasePasswordFile, "database-password-file", o.DatabasePasswordFile,
 		"File with the password of the database user. It is read again for each new connection, so that passwords can be rotated.")
 	fs.StringVar(&o.Cluster, "cluster", o.Cluster,
-		"Name of this cluster in the database, so that several clusters can share one. Replicas of one server use the same name. "+
-			`"`+ClusterAuto+`" takes the share that belongs to this cluster, and makes one with the UID of its kube-system namespace as name if there is none.`)
+		"Name of this cluster in the database, which several clusters can share. Replicas use the same name. "+
+			`"`+ClusterAuto+`" takes the share of this cluster, or makes one named after the UID of its kube-system namespace.`)
 	fs.StringSliceVar(&o.APIGroups, "api-groups", o.APIGroups, "API groups to serve.")
 }
 

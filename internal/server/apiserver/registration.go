@@ -29,7 +29,7 @@ func (o *Options) addClusterFlags(fs *pflag.FlagSet) {
 	o.CoreAPI.AddFlags(fs)
 	o.addAdoptFlag(fs)
 	fs.DurationVar(&o.RegistrationCheckInterval, registrationCheckFlag, o.RegistrationCheckInterval,
-		"How often to look in the cluster's discovery whether its clients get the reports of this server, or those of a CRD. 0 is never.")
+		"How often to check by discovery that the cluster's clients get this server's reports, not those of a CRD. 0 is never.")
 }
 
 func (o *Options) validateRegistration() []error {
