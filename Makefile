@@ -153,7 +153,7 @@ bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gatewa
 ##@ Checks; none of them changes a file
 
 .PHONY: verify
-verify: verify-format verify-words depcheck verify-headers verify-licences verify-tidy verify-generated verify-base-images lint verify-vuln ## Run all of the following but vet, which lint has
+verify: verify-format verify-words verify-workflows depcheck verify-headers verify-licences verify-tidy verify-generated verify-base-images lint verify-vuln ## Run all of the following but vet, which lint has
 
 .PHONY: verify-format
 verify-format: ## Fail on Go files that gofmt would change
@@ -163,6 +163,10 @@ verify-format: ## Fail on Go files that gofmt would change
 .PHONY: verify-words
 verify-words: ## Fail on words in Markdown and comments that hack/words.txt has better ones for
 	@hack/verify-words.sh
+
+.PHONY: verify-workflows
+verify-workflows: ## Fail on mistakes in .github/workflows
+	@go tool -modfile=$(CURDIR)/go.actionlint.mod actionlint -shellcheck= -pyflakes=
 
 .PHONY: vet
 vet: ## Run go vet
