@@ -39,16 +39,19 @@ func TestFlagReference(t *testing.T) {
 	var common, sections strings.Builder
 	for _, command := range commands {
 		var own strings.Builder
-		var others []string
+		var others, library []string
 		command.Flags().VisitAll(func(f *pflag.Flag) {
-			row := flagRow(f)
-			if shared[f.Name] != row {
+			row, name := flagRow(f), "`--"+f.Name+"`"
+			switch {
+			case fromLibrary(f):
+				library = append(library, name)
+			case shared[f.Name] != row:
 				own.WriteString(row)
-				return
-			}
-			others = append(others, "`--"+f.Name+"`")
-			if !strings.Contains(common.String(), row) {
-				common.WriteString(row)
+			default:
+				others = append(others, name)
+				if !strings.Contains(common.String(), row) {
+					common.WriteString(row)
+				}
 			}
 		})
 		fmt.Fprintf(&sections, "\n## %s\n\n%s\n", command.CommandPath(), command.Short)
@@ -56,6 +59,9 @@ func TestFlagReference(t *testing.T) {
 			sections.WriteString("\n" + flagHeader + own.String())
 		}
 		fmt.Fprintf(&sections, "\n[Shared](#shared-flags): %s\n", strings.Join(others, ", "))
+		if len(library) > 0 {
+			fmt.Fprintf(&sections, "\nOf Kubernetes' library: %s\n", strings.Join(library, ", "))
+		}
 	}
 	golden(t, filepath.Join("..", "..", "docs", "reference", "flags.md"), flagIntroduction+flagHeader+common.String()+sections.String())
 }
@@ -81,32 +87,28 @@ const (
 		"An environment variable can set each flag: `DOCKET_WATCH_HISTORY` sets `--watch-history`.\n" +
 		"So can the YAML file that `--config` names, with the name of the flag as key.\n" +
 		"Flags win over the environment, the environment over the file, the file over the default.\n\n" +
-		"Flags of Kubernetes' library are here with their first sentence; `docket help --all serve` has all of it.\n\n" +
+		"Flags of Kubernetes' library for API servers are here by name only.\n" +
+		"`docket help --all serve` describes them, and most are those of\n" +
+		"[kube-apiserver](https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/).\n\n" +
 		"## Shared flags\n\nSeveral commands have these with the same meaning and default.\n\n"
 )
 
 func flagRow(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
-	if fromLibrary(f.Name) {
-		usage = firstSentence.ReplaceAllString(usage, "$1.")
-	}
 	if kind != "" {
 		kind = " " + kind
 	}
 	return fmt.Sprintf("| `--%s`%s | %s | %s |\n", f.Name, cell(kind), code(f.DefValue), cell(usage))
 }
 
-// firstSentence ends before a word with a capital letter: "e.g. metric1" goes on.
-var firstSentence = regexp.MustCompile(`(?s)^(?:\[Alpha\] )?(.*?)\.\s+[A-Z(].*$`)
-
 // fromLibrary says whether Kubernetes' library defines the flag.
-func fromLibrary(name string) bool {
-	if strings.HasPrefix(name, "log-") {
+func fromLibrary(f *pflag.Flag) bool {
+	if strings.HasPrefix(f.Name, "log-") || f.Name == "logging-format" {
 		return true
 	}
 	library := apiserver.NewOptions().LibraryFlags()
 	for _, section := range library.FlagSets {
-		if section.Lookup(name) != nil {
+		if same := section.Lookup(f.Name); same != nil && same.Usage == f.Usage {
 			return true
 		}
 	}
