@@ -165,7 +165,7 @@ verify-words: ## Fail on words in Markdown and comments that hack/words.txt has 
 	@hack/verify-words.sh
 
 .PHONY: verify-workflows
-verify-workflows: ## Fail on mistakes in .github/workflows
+verify-workflows: ## Fail on mistakes in .github/workflows (actionlint needs another YAML library than golangci-lint)
 	@go tool -modfile=$(CURDIR)/go.actionlint.mod actionlint -shellcheck= -pyflakes=
 
 .PHONY: vet

@@ -191,7 +191,7 @@ func TestDockerfile(t *testing.T) {
 	if got, want := match(`(?m)^ARG GO_VERSION=(\S+)$`, dockerfile), match(`(?m)^go (\S+)$`, text(root+"/go.mod")); got != want {
 		t.Errorf("the image is built with Go %s, want %s of go.mod", got, want)
 	}
-	if got, want := match(`container: golang:([0-9.]+)-`, text(root+"/.github/workflows/ci.yaml")), match(`(?m)^go (\S+)$`, text(root+"/go.mod")); got != want {
+	if got, want := match(`image: golang:([0-9.]+)-`, text(root+"/.github/workflows/ci.yaml")), match(`(?m)^go (\S+)$`, text(root+"/go.mod")); got != want {
 		t.Errorf("the workflow runs with Go %s, want %s of go.mod", got, want)
 	}
 	user := fmt.Sprint(*podOf(t, kustomize(t, "overlays/sqlite")).SecurityContext.RunAsUser)
