@@ -27,8 +27,7 @@ func (f *consoleFlags) addTeamFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "Certificate for HTTPS, with --tls-private-key-file. Both are read again when they change.")
 	flags.StringVar(&o.TLSPrivateKeyFile, "tls-private-key-file", "", "Private key of --tls-cert-file.")
 	flags.StringSliceVar(&o.UserHeaders, "user-headers", o.UserHeaders, "With headers: where the proxy says who somebody is. The first header that is there counts.")
-	flags.StringSliceVar(&o.GroupHeaders, "group-headers", o.GroupHeaders, "With headers: headers with a person's groups, separated by commas, such as "+
-		"X-Forwarded-Groups. Name only headers that the proxy itself sets or removes.")
+	flags.StringSliceVar(&o.GroupHeaders, "group-headers", o.GroupHeaders, "With headers: headers with groups, separated by commas, such as X-Forwarded-Groups. Name only headers that the proxy itself sets or removes.")
 	flags.StringVar(&o.ProxyClientCAFile, "proxy-client-ca-file", "",
 		"With headers: authorities of the proxy's client certificate. Without it, the console listens on loopback only.")
 	flags.StringSliceVar(&o.ProxyClientNames, "proxy-client-names", nil, "With headers: common names that the proxy's client certificate may have.")
