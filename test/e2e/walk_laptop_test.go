@@ -83,11 +83,8 @@ func TestWalkReadme(t *testing.T) {
 		if strings.Contains(command, "docket-controller scan") {
 			wantOutput(t, output, strings.TrimPrefix(loop.Outputs()[i], "…\n"))
 		}
-		if strings.HasPrefix(command, "kubectl get") {
-			wantSameWords(t, firstLine(output), firstLine(loop.Outputs()[i]))
-			wantOutput(t, output, "policyreport.wgpolicyk8s.io/polr-ns-playground-memory-limits")
-		}
 	}
+	wantOutput(t, w.shell.Run(t, "kubectl get polr,cpolr -A"), "policyreport.wgpolicyk8s.io/polr-ns-playground-memory-limits")
 	w.end()
 	w.start(w.block(readmePage, "Two commands").Commands()[0], "It keeps 3")
 	w.end()
