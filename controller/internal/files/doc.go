@@ -4,5 +4,5 @@
 // Package files has no code: the packages below it work without a cluster. filescan is `docket-controller scan`, with
 // manifest reading its files; convert is `docket-controller convert`, with a proof that results stay the same.
 //
-// Imports: policy, cluster/served. Begin at filescan.
+// Imports: policy, cluster, cache, report. Begin at filescan.
 package files
