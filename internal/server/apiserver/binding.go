@@ -37,7 +37,7 @@ func (o CompletedOptions) bindCluster(ctx context.Context, c *Config, client kub
 	return nil
 }
 
-// systemUID returns the UID by which clusters are told apart, or why the cluster does not tell.
+// systemUID returns the UID that identifies the cluster. If the cluster does not reveal it, denied says why.
 func systemUID(ctx context.Context, client kubernetes.Interface) (uid string, denied, err error) {
 	err = patiently(ctx, "for its UID", func(ctx context.Context) error {
 		namespace, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})

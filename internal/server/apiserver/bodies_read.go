@@ -23,8 +23,8 @@ const (
 	bytesPerItem  = 400
 	// yamlFactor is how many times fewer values YAML may have, whose decoder takes far longer.
 	yamlFactor = 3
-	// countedDepth is how deep lists are told apart. Results are in the third or, in imports,
-	// in the fifth level.
+	// countedDepth is the depth down to which the items of lists are counted. Results are in the third level or,
+	// in imports, in the fifth.
 	countedDepth = 16
 )
 
@@ -91,9 +91,9 @@ func tooSlow() *apierrors.StatusError {
 	}}
 }
 
-// valueCounts counts what a decoder will make of a body, before it does. It looks at the
-// characters that part values: in JSON those outside of strings, in YAML all, since a
-// string need not be quoted there. What is neither is left to the decoder.
+// valueCounts counts the values that a decoder will make of a body, before it does. It looks at the
+// characters that separate values: in JSON only outside strings, in YAML everywhere, since a
+// string need not be quoted there. The decoder reports anything that is neither.
 type valueCounts struct {
 	yaml                bool
 	maxValues, maxItems int64
@@ -138,7 +138,7 @@ func (c *valueCounts) addYAML(b byte) {
 	c.last = b
 }
 
-// addJSON counts a character outside of strings. It returns false when a list is too long.
+// addJSON counts a character outside strings. It returns false when a list is too long.
 func (c *valueCounts) addJSON(b byte) bool {
 	switch b {
 	case '"':

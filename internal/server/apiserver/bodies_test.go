@@ -29,7 +29,7 @@ const (
 	manifestGoMemory = "GOMEMLIMIT=800MiB"
 )
 
-// largeBody returns a report of nearly as many bytes as are allowed, but for its name.
+// largeBody returns a report of nearly as many bytes as are allowed. Its name is the placeholder NAME.
 func largeBody(t *testing.T) []byte {
 	t.Helper()
 	data, err := json.Marshal(report("NAME", 1).Object)
@@ -71,9 +71,9 @@ func (s *testServer) create(t *testing.T, body []byte, name string) string {
 	return response.Status
 }
 
-// TestBigWrites: 50 bodies of 16 MB at once, with the memory of the manifests. What can't
-// be taken now is told to come again, and small requests are all answered: how fast is in the
-// log, since a busy machine decides that, too.
+// TestBigWrites: 50 bodies of 16 MB at once, with the memory of the manifests. The server asks clients to
+// retry the writes that it can't take now, and answers all small requests. The log has their times: they also
+// depend on how busy the machine is.
 //
 //nolint:paralleltest // It measures memory.
 func TestBigWrites(t *testing.T) {

@@ -186,8 +186,8 @@ func TestBootstrapAuthority(t *testing.T) {
 	}
 }
 
-// TestBootstrapCAFile: a file that is of no use ends the start, but not one that
-// only got too old: reports are served all the same.
+// TestBootstrapCAFile: an unusable file prevents the start. A file that has only expired does not:
+// reports are served all the same.
 func TestBootstrapCAFile(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")

@@ -37,7 +37,7 @@ const (
 	certificateAuthority = "docket serve"
 	namespaceFile        = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 	// certificateInterval is how often the Secret and the APIServices are read: an APIService that was
-	// created just now is of no use before it has a caBundle.
+	// created just now is useless before it has a caBundle.
 	certificateInterval = 10 * time.Second
 	// trustTime bounds the requests for APIServices of one look: the next renewal must not wait for them.
 	trustTime = 15 * time.Second
@@ -127,7 +127,7 @@ func (o CompletedOptions) applyCertificate(ctx context.Context, c *Config, clien
 	return nil
 }
 
-// announced is a Secret whose authorities the APIServices are told of.
+// announced is a Secret that writes its authorities to the APIServices.
 type announced struct {
 	*rotation.Secret
 
@@ -204,7 +204,7 @@ func (s *servingCertificate) AddListener(listener dynamiccertificates.Listener) 
 	s.listeners = append(s.listeners, listener)
 }
 
-// loaded is told of each load. The library compares what it gets with what it has.
+// loaded is called after each load. The library compares the new certificate with the one that it serves.
 func (s *servingCertificate) loaded(loaded *rotation.Certificates, _ bool) {
 	certificateExpiry.WithLabelValues("serving").Set(float64(loaded.Pair.Leaf.NotAfter.Unix()))
 	certificateExpiry.WithLabelValues("authority").Set(float64(loaded.AuthorityEnd.Unix()))

@@ -362,8 +362,8 @@ func certificateErrors(t *testing.T) float64 {
 	return 0
 }
 
-// TestCertificateWhileTheClusterIsAway: it serves until its end, the replica is not ready then, and all
-// is well once the cluster is back, although the authority has ended as well.
+// TestCertificateWhileTheClusterIsAway: the server uses the certificate until it expires. After that the replica is
+// not ready. It recovers once the cluster is back, although the authority has expired as well.
 func TestCertificateWhileTheClusterIsAway(t *testing.T) { //nolint:paralleltest // Errors are counted for the whole process.
 	cluster, now := newTrustingCluster(), clocktesting.NewFakeClock(time.Now())
 	replicas := []*testServer{cluster.startReplica(t, now)}
@@ -394,8 +394,8 @@ func TestCertificateWhileTheClusterIsAway(t *testing.T) { //nolint:paralleltest 
 	replicas[0].waitReady(t)
 }
 
-// TestCertificateTakesOver: authorities of others stay until their end, APIServices of others as they
-// are, and those that cert-manager writes to are an error.
+// TestCertificateTakesOver: other authorities stay until they expire, other servers' APIServices stay
+// unchanged, and APIServices that cert-manager writes to are an error.
 func TestCertificateTakesOver(t *testing.T) {
 	t.Parallel()
 	cluster, now := newTrustingCluster(), clocktesting.NewFakeClock(time.Now())

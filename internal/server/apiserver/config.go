@@ -84,7 +84,7 @@ type CompletedConfig struct {
 	*completedConfig
 }
 
-// Complete checks what whoever built the configuration had to set.
+// Complete checks the fields that the caller had to set.
 func (c *Config) Complete() (CompletedConfig, error) {
 	switch {
 	case c.Generic.SecureServing == nil:

@@ -12,8 +12,8 @@ import (
 	flowcontrol "k8s.io/apiserver/pkg/util/flowcontrol/request"
 )
 
-// countInterval is how often priority and fairness is told how many objects there are, as in
-// kube-apiserver. After three minutes without an answer it takes the worst for granted.
+// countInterval is how often priority and fairness learns how many objects there are, as in
+// kube-apiserver. After three minutes without an answer it assumes the worst.
 const countInterval = time.Minute
 
 // countedObjects tells priority and fairness how many objects of each kind there are, and how

@@ -30,7 +30,7 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// TestEncodedAnswers: what goes out as it is stored is, byte by byte, what goes out when it was decoded.
+// TestEncodedAnswers: an answer sent as it is stored has the same bytes as one that was decoded and encoded again.
 func TestEncodedAnswers(t *testing.T) {
 	t.Parallel()
 	for name, database := range enginesFor(t, "postgres", "sqlite") { // On etcd the library's storage decodes.
@@ -72,7 +72,7 @@ const (
 	fewReports = 120
 	// manyReports are more than two pages of a list without a limit.
 	manyReports = 1600
-	// fewResults are enough where reports are told apart by their metadata.
+	// fewResults are enough where the reports differ only in their metadata.
 	fewResults = 2
 )
 

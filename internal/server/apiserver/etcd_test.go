@@ -81,7 +81,7 @@ func (e *etcdServer) stop() {
 
 func (e *etcdServer) address() string { return e.config.ListenClientUrls[0].Host }
 
-// url is that of an etcd without TLS.
+// url returns the address of the etcd, without TLS.
 func (e *etcdServer) url() string { return "etcd://" + e.address() + "/docket" }
 
 // value is what is stored under a key.

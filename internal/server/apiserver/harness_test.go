@@ -370,8 +370,8 @@ func databases() map[string]func(testing.TB) string {
 	}
 }
 
-// enginesFor returns the named ones of databases that a test runs on, all if none is named: each where everything is tested,
-// and otherwise one, which its name decides, so that all tests together run on all engines.
+// enginesFor returns the named databases that a test runs on, or all of them if the test names no database. A full run
+// uses each. A short run uses one, chosen by the test's name, so that all tests together cover all engines.
 func enginesFor(t *testing.T, names ...string) map[string]func(testing.TB) string {
 	t.Helper()
 	all := databases()

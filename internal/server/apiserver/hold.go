@@ -268,8 +268,8 @@ func (h *holds) pass(inner http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// wait returns when a hold ends, or with what it is after holdPatience. Where too many
-// wait already, it returns at once.
+// wait returns when a hold ends, or after holdPatience with the hold in effect then. If too many
+// requests wait already, it returns at once.
 func (h *holds) wait(ctx context.Context, group string) imports.Hold {
 	defer h.waiting.Add(-1)
 	if h.waiting.Add(1) > holdWaiting {
@@ -306,8 +306,8 @@ func reportsGroup(path string) string {
 	return ""
 }
 
-// refuseMoved sends a client elsewhere. A watch is told in its stream that it is too
-// old: clients list again then, and leave out the revision that only means something
+// refuseMoved sends a client elsewhere. A watch gets the error in its stream that its version is too
+// old: clients then list again, and leave out the revision, which means something only
 // here.
 func refuseMoved(w http.ResponseWriter, r *http.Request, group string) {
 	message := "the reports of " + group + " have been moved back into the cluster"

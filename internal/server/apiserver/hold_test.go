@@ -27,7 +27,7 @@ func startHeld(t *testing.T) (s *testServer, end func()) {
 
 const asPlain = "Authorization: Bearer " + plainToken
 
-// TestHoldIsForUsers: who is unknown is told so at once, and does not wait.
+// TestHoldIsForUsers: unknown callers are refused at once, and do not wait.
 func TestHoldIsForUsers(t *testing.T) {
 	t.Parallel()
 	s, _ := startHeld(t)
@@ -44,7 +44,7 @@ func TestHoldIsForUsers(t *testing.T) {
 	}
 }
 
-// TestWhoPassesHolds: not who sends the header, but who has the right to import as well.
+// TestWhoPassesHolds: the header alone is not enough; the caller needs the right to import as well.
 func TestWhoPassesHolds(t *testing.T) {
 	t.Parallel()
 	s, end := startHeld(t)
@@ -59,7 +59,7 @@ func TestWhoPassesHolds(t *testing.T) {
 	s.do(t, http.MethodGet, reportsPath("ns", ""), nil, header, asPlain).want(t, http.StatusOK)
 }
 
-// TestHoldsAreBounded: of many requests a hundred wait, the others are told to come again.
+// TestHoldsAreBounded: of many requests a hundred wait; the others are asked to retry later.
 func TestHoldsAreBounded(t *testing.T) {
 	t.Parallel()
 	const clients, waiting = 130, 100

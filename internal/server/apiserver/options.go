@@ -81,8 +81,8 @@ func NewOptions() *Options {
 	return o
 }
 
-// NewLocalOptions returns the defaults of a server without a cluster. Whoever
-// uses it sets an authenticator and an authorizer in the Config.
+// NewLocalOptions returns the defaults of a server without a cluster. The caller
+// sets an authenticator and an authorizer in the Config.
 func NewLocalOptions() *Options {
 	serving := genericoptions.NewSecureServingOptions()
 	serving.BindPort = DefaultPort
@@ -208,7 +208,7 @@ type CompletedOptions struct {
 	*completedOptions
 }
 
-// Complete fills in what follows from other options. It changes o.
+// Complete derives the options that depend on others. It changes o.
 func (o *Options) Complete() CompletedOptions {
 	// One kubeconfig is enough: the other two exist for servers that use separate
 	// identities.

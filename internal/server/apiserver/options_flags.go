@@ -34,7 +34,7 @@ var droppedLogFlags = []string{
 	"log-json-split-stream", "log-json-info-buffer-size",
 }
 
-// usualServingFlags are those of the library's flags for serving that an installation sets.
+// usualServingFlags are the library's serving flags that an installation sets.
 var usualServingFlags = []string{"bind-address", "secure-port", "tls-cert-file", "tls-private-key-file"}
 
 // adopt adds to fs the flags that add defines, without those in drop.
@@ -106,7 +106,7 @@ func (o *Options) LibraryFlags() cliflag.NamedFlagSets {
 	return sections
 }
 
-// droppedFeatureFlags: priority and fairness can't be had without a cluster.
+// droppedFeatureFlags: priority and fairness is not available without a cluster.
 func (o *Options) droppedFeatureFlags() []string {
 	if o.CoreAPI == nil {
 		return []string{"enable-priority-and-fairness"}

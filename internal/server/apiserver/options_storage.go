@@ -79,11 +79,11 @@ type StorageOptions struct {
 	MetricsResults       []string
 	MetricsResultsSeries int
 	// ConnectTimeout is how long to wait at start for a database that doesn't
-	// answer; 0 is for ever. No flag: a cluster restarts what gives up, a person
+	// answer; 0 is forever. It has no flag: a cluster restarts a server that gives up, and a person
 	// wants to know.
 	ConnectTimeout time.Duration
-	// Waiting is told now and then, in words, that the database doesn't answer yet; the log is
-	// if nil.
+	// Waiting is called now and then with a text saying that the database doesn't answer yet. If it is
+	// nil, the log gets the text.
 	Waiting func(text string)
 
 	// flags tell which options were set on purpose; nil when there are no flags.
@@ -183,8 +183,8 @@ func (o *StorageOptions) Validate() []error {
 	return errs
 }
 
-// sqlFlags are the flags that the storage for etcd has no use for. Refused rather
-// than ignored: whoever sets one expects something from it.
+// sqlFlags are the flags that the storage for etcd has no use for. They are refused rather
+// than ignored: a user who sets one expects it to have an effect.
 var sqlFlags = map[string]string{
 	"watch-history":       "compaction_interval=… in the URL says how long etcd keeps changes",
 	"watch-history-bytes": "compaction_interval=… in the URL says how long etcd keeps changes",
@@ -195,7 +195,7 @@ var sqlFlags = map[string]string{
 	metricsResultsSeriesFlag: "there are no result rows in etcd",
 }
 
-// validateEtcd returns what can't be had with an etcd URL.
+// validateEtcd returns an error for each option that is not available with an etcd URL.
 func (o *StorageOptions) validateEtcd() []error {
 	var errs []error
 	if o.DatabasePasswordFile != "" {

@@ -24,8 +24,8 @@ import (
 	"github.com/docket-project/docket/internal/store"
 )
 
-// effect is what a flag changes: the configuration, or the error that a file which
-// is not there gives.
+// effect is what a flag changes: the configuration, or the error about a file that
+// does not exist.
 type effect struct {
 	value   string
 	got     func(*apiserver.Options, *apiserver.Config) any

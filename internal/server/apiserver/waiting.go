@@ -32,7 +32,7 @@ func (c *Config) awaitDatabase(ctx context.Context) error {
 	return nil
 }
 
-// newWaiting returns what is told of each attempt to reach the database, and says so now and then.
+// newWaiting returns a function to call after each attempt to reach the database. It reports some of the attempts.
 func (o *StorageOptions) newWaiting() func(cause string, left time.Duration) {
 	url, say := o.Database, o.Waiting
 	return database.Seldom(func(cause string, left time.Duration) {

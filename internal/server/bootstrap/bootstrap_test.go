@@ -126,7 +126,7 @@ func add(t *testing.T, objects map[string]any, object map[string]any) {
 	objects[name] = object
 }
 
-// TestDefaults: with the defaults, the objects are those of deploy/base but for what runs
+// TestDefaults: with the defaults, the objects equal deploy/base, except for those that run
 // a server. No file there is forgotten.
 func TestDefaults(t *testing.T) {
 	t.Parallel()

@@ -98,8 +98,8 @@ func Certificate(p CertificateParameters, trusted certificate.Bundle, now time.T
 	return secret, bundle, err
 }
 
-// ReadCABundle returns the authorities in a file that are not past their end at now, as
-// PEM. If that is none, the error wraps certificate.ErrExpired.
+// ReadCABundle returns the authorities in a file that have not expired at now, as
+// PEM. If all have expired, the error wraps certificate.ErrExpired.
 func ReadCABundle(path string, now time.Time) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -74,7 +74,7 @@ func poolOf(authorities ...*certificate.Pair) *x509.CertPool {
 	return pool
 }
 
-// TestTrustEnds: what was verified is not verified again for a minute, unless the roots change or its time is over.
+// TestTrustEnds: a verified certificate is not verified again for a minute, unless the roots change or it expires.
 func TestTrustEnds(t *testing.T) {
 	t.Parallel()
 	const long = 24 * time.Hour

@@ -57,7 +57,7 @@ func Authorizer(next authorizer.Authorizer) authorizer.Authorizer {
 	})
 }
 
-// isOwn reports whether attributes are those of the request itself, for a resource.
+// isOwn reports whether the attributes describe the request itself, and the request is for a resource.
 func isOwn(ctx context.Context, a authorizer.Attributes) bool {
 	info, ok := request.RequestInfoFrom(ctx)
 	return ok && info.IsResourceRequest && a.IsResourceRequest() &&

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// contents are objects as they were found in a namespace. What comes later under the same
-// names is not among them.
+// contents are objects as they were found in a namespace. Objects that are created later under the same
+// names are not among them.
 type contents map[schema.GroupVersionResource][]metav1.ObjectMeta
 
 // Belongs reports whether an object is of a namespace that ended.

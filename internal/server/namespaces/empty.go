@@ -21,17 +21,17 @@ const (
 	pageSize = 500
 )
 
-// content is what is left of one resource in one namespace.
+// content counts the remaining objects of one resource in one namespace.
 type content struct {
 	objects    int
 	finalizers map[string]int // how many of the objects each one holds
 	undeleted  []string       // names of those that have not been deleted yet
 }
 
-// empty deletes all objects of one resource in a namespace and returns what is left.
+// empty deletes all objects of one resource in a namespace and returns those that remain.
 //
-// What counts is what a list shows afterwards: some servers delete what they were told
-// to, and then fail to answer, since they offer an encoding that their types lack.
+// Only a list afterwards shows what was deleted: some servers delete the objects as
+// asked, and then fail to answer, since they offer an encoding that their types lack.
 func empty(ctx context.Context, client metadata.Interface, namespace string, resource schema.GroupVersionResource) (content, error) {
 	objects := client.Resource(resource).Namespace(namespace)
 	refused := withTimeout(ctx, func(ctx context.Context) error {
@@ -77,7 +77,7 @@ func deleteEach(ctx context.Context, objects metadata.ResourceInterface, names [
 	return first
 }
 
-// look returns what is there now.
+// look counts the objects that exist now.
 func look(ctx context.Context, objects metadata.ResourceInterface) (content, error) {
 	left := content{finalizers: map[string]int{}}
 	err := eachObject(ctx, objects, func(object *metav1.PartialObjectMetadata) {

@@ -237,9 +237,9 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	waitGone(t, client, "partly")
 }
 
-// TestSweepOrder: what was listed before the namespace was asked about is deleted, what came later
-// under the same name is not, a resource that nobody serves has nothing, and nothing is
-// deleted of a namespace that has not ended.
+// TestSweepOrder: objects that were listed before the check of the namespace are deleted, later objects
+// of the same name are not, a resource that nobody serves has no objects, and a namespace that
+// has not ended loses nothing.
 func TestSweepOrder(t *testing.T) {
 	t.Parallel()
 	config := startUp(t)

@@ -37,7 +37,7 @@ type SweeperConfig struct {
 	// Cluster is asked once more before anything is deleted. Its user must be allowed to
 	// get namespaces.
 	Cluster kubernetes.Interface
-	// Namespaces are those of the cluster. Somebody else starts the informer.
+	// Namespaces lists the cluster's namespaces. The caller starts the informer.
 	Namespaces coreinformers.NamespaceInformer
 	// Objects are those of this server, with all rights.
 	Objects metadata.Interface

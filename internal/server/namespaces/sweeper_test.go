@@ -110,7 +110,7 @@ func (w *sweepWorld) wantLeft(t *testing.T, want ...string) {
 	})
 }
 
-// TestSweep: what is left goes, and nothing of namespaces whose end nobody has seen.
+// TestSweep: remaining objects are deleted, except in namespaces whose end nobody has seen.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	w := startSweeper(t, nil)

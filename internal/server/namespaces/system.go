@@ -18,8 +18,8 @@ func system() []string {
 	return []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
 }
 
-// EnsureSystem makes the namespaces default, kube-system and kube-public, as far as they
-// are not there. A running Controller makes them again if they are deleted.
+// EnsureSystem makes the namespaces default, kube-system and kube-public if they
+// are missing. A running Controller makes them again if they are deleted.
 func EnsureSystem(ctx context.Context, client kubernetes.Interface) error {
 	for _, name := range system() {
 		_, err := client.CoreV1().Namespaces().Create(ctx,

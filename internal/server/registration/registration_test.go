@@ -34,7 +34,7 @@ const (
 // cluster is as much of an API server as discovery of one group needs.
 type cluster struct {
 	mu sync.Mutex
-	// versions of the group, in their order; none is a group that is not there.
+	// versions of the group, in their order; empty for a group that does not exist.
 	versions []string
 	// resources by version; a version without any doesn't answer.
 	resources map[string][]string
@@ -161,7 +161,7 @@ func (c *checked) reasons(t *testing.T) []registration.Reason {
 	return found
 }
 
-// TestReasons: each state of a cluster is told from the others, and names what is to be done.
+// TestReasons: each state of a cluster has its own reason, which names the remedy.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	reports := []string{"policyreports", "policyreports/status", "clusterpolicyreports"}
@@ -295,8 +295,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestShown: the path and the metric say the same. The metric is that of the process, so
-// that this test runs before those in parallel go on.
+// TestShown: the path and the metric say the same. The metric belongs to the process, so this test
+// runs before the parallel ones continue.
 func TestShown(t *testing.T) { //nolint:paralleltest // See above.
 	registration.RegisterMetrics()
 	c := start(t, &cluster{versions: []string{"v1beta1", ours}, resources: map[string][]string{ours: {"policyreports"}, "v1beta1": {"policyreports"}}, docket: true})

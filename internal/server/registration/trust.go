@@ -25,7 +25,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/certificate"
 )
 
-// injectPrefix is that of the annotations by which cert-manager's cainjector is told to write a
+// injectPrefix starts the names of the annotations that make cert-manager's cainjector write a
 // caBundle.
 const injectPrefix = "cert-manager.io/inject-"
 
@@ -69,8 +69,8 @@ func (t *Trust) Trusted(ctx context.Context, authority *x509.Certificate) (bool,
 	return true, nil
 }
 
-// Put has the APIServices trust the authorities of a bundle and, until their end, those of others
-// that they trust already: another replica may still serve what such a one signed.
+// Put makes the APIServices trust the authorities of a bundle. Other authorities that they trust already stay
+// until they expire: another replica may still serve a certificate signed by one of them.
 func (t *Trust) Put(ctx context.Context, bundle []byte, now time.Time) error {
 	ours, err := certificate.ParseBundle(bundle)
 	if err != nil {

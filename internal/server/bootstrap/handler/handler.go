@@ -111,7 +111,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, group string) {
 	}
 	w.Header().Set("Content-Type", "application/"+string(format))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// Whoever went away doesn't want to read.
+	// A client that has disconnected doesn't need the answer.
 	_, _ = w.Write(data) //nolint:gosec // YAML or JSON of names that were checked, and never taken for HTML.
 }
 
