@@ -36,7 +36,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// FuzzTemplate: with the names put back in the order of the views, a message is what it was.
+// FuzzTemplate: putting the names back in the order of the views restores the message.
 func FuzzTemplate(f *testing.F) {
 	f.Add("Pod shop/web-1 runs as root", "web-1", "shop", "5d1f")
 	f.Add("a a b ab a", "a", "b", "ab")

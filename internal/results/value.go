@@ -34,7 +34,7 @@ func text(s string) string {
 	return s
 }
 
-// seconds returns a Unix time, or 0, which means none, outside of the years 1 to 9999.
+// seconds returns a Unix time. For a time outside the years 1 to 9999 it returns 0, which means none.
 func seconds(s int64) int64 {
 	if s < minSeconds || s > maxSeconds {
 		return 0

@@ -60,7 +60,8 @@ func isQuery(parts []string) bool {
 		len(parts) == 3 && parts[0] == "namespaces" && parts[2] == "localresultqueries"
 }
 
-// isCollection reports whether a path is that of the reports of a kind: apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE.
+// isCollection reports whether a path names the reports of a kind:
+// apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE.
 func isCollection(parts []string) bool {
 	if len(parts) < 4 {
 		return false

@@ -38,7 +38,7 @@ import (
 // sampled is how many reports the questions are about: each has an answer then.
 const sampled = 250
 
-// comparison says how the answer to a known question is that of a statement in docs/operate/sql.md.
+// comparison says how the answer to a known question matches a statement in docs/operate/sql.md.
 type comparison struct {
 	// number of the statement.
 	number   int
@@ -170,8 +170,8 @@ var (
 	limitPattern     = regexp.MustCompile(`\nLIMIT [0-9]+`)
 )
 
-// statementsOfPage returns the statements of docs/operate/sql.md for SQLite by their numbers, without the limits of all but that of
-// single results.
+// statementsOfPage returns the statements of docs/operate/sql.md for SQLite by their numbers. It removes their limits,
+// except from the statement for single results.
 func statementsOfPage(t *testing.T) map[int]string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/operate/sql.md")

@@ -32,7 +32,7 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(text), err
 })
 
-// violations are those of the rules of WCAG 2.2, levels A and AA, that axe finds in a page.
+// violations runs axe in a page and returns violations of the WCAG 2.2 rules, levels A and AA.
 const violations = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations'] })
   .then(({ violations, passes }) => passes.length < 5 ? ['only ' + passes.length + ' rules apply'] : violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => [id, help, html, failureSummary].join('; '))))`

@@ -93,7 +93,7 @@ type signal int
 const (
 	begun   signal = iota // It is answered.
 	changed               // A report has changed.
-	ended                 // It was answered, and is over.
+	ended                 // It was answered, and has ended.
 	refused               // It was not answered.
 )
 

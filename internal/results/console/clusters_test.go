@@ -202,7 +202,8 @@ func TestFleetChoice(t *testing.T) {
 	p.wants("group by less", "Which results, in CEL")
 }
 
-// TestWithoutClusters: who may not know of all clusters, or asks a server of reports in etcd, sees no trace of them, and is told why where they are.
+// TestWithoutClusters: people who may not know of all clusters, or who ask a server of reports in etcd, see no trace
+// of them. The pages about them say why.
 func TestWithoutClusters(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

@@ -102,8 +102,8 @@ func (f *following) until(selector, text string) {
 	f.do(poll(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, text)))
 }
 
-// TestLive: pages follow the reports; what has changed since is said, nobody is disturbed, and what can't be read is not taken
-// for what is there.
+// TestLive: pages follow the reports and say what has changed since; nobody is disturbed, and a failed request is
+// not taken for an empty answer.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	p := follow(t)
@@ -122,7 +122,7 @@ func TestLive(t *testing.T) {
 	p.remove("many")
 	p.until(".news", "Results have changed")
 	p.wants("1–100 of 130")
-	p.do(chromedp.WaitVisible(".live"), chromedp.Click(".news button")) // The mark moves what is below it when it appears.
+	p.do(chromedp.WaitVisible(".live"), chromedp.Click(".news button")) // The mark moves the rows below it when it appears.
 	p.until("main", "No results match")
 
 	p.open("#/overview?namespace=shop")

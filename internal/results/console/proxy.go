@@ -22,8 +22,8 @@ var (
 	forwardedResponse = []string{"Content-Type", "Retry-After", "Warning"}
 )
 
-// newProxy returns what sends requests to the server of the cluster. Why that failed, which names addresses, is for the browser
-// only if it is that of whoever started the console.
+// newProxy returns a handler that sends requests to the server of the cluster. The reason for a failure names
+// addresses, so only the browser of the person who started the console sees it.
 func newProxy(transport http.RoundTripper, server *url.URL, forTeam bool) http.Handler {
 	return &httputil.ReverseProxy{
 		Transport: transport,

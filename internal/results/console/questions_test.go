@@ -116,7 +116,7 @@ func TestSortAndSearch(t *testing.T) {
 	}
 }
 
-// TestExport: a file has all results that the filters select, and its fields are those of the results.
+// TestExport: a file has all results that the filters select, with the same fields.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	p := visit(t, nil)

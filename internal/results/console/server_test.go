@@ -28,7 +28,7 @@ import (
 
 const host = "127.0.0.1:8001"
 
-// fixture is a console of a cluster that notes what it was asked, and answers with its path.
+// fixture is a console of a cluster that notes the requests that it gets, and answers with their path.
 type fixture struct {
 	*Console
 
@@ -128,7 +128,7 @@ func TestLinkExpires(t *testing.T) {
 	}
 }
 
-// TestNewLink: who can't get in is told the way to a new link.
+// TestNewLink: people who can't get in learn how to get a new link.
 func TestNewLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

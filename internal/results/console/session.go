@@ -16,7 +16,7 @@ import (
 // LinkLifetime is how long the link can be opened.
 const LinkLifetime = 10 * time.Minute
 
-// session is the one browser that is let in: the first that opens the link in time.
+// session is the one browser that is signed in: the first that opens the link in time.
 type session struct {
 	clock   clock.PassiveClock
 	expires time.Time

@@ -36,7 +36,7 @@ func protect(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// site is what a browser that is let in can reach: the pages, and the cluster behind them.
+// site is everything that a signed-in browser can reach: the pages, and the cluster.
 type site struct {
 	hosts []string
 	info  Info
@@ -86,7 +86,7 @@ func (s *site) knownHost(host string) bool {
 	return err == nil || slices.Contains(s.hosts, name)
 }
 
-// answer is for a browser that is let in.
+// answer serves a browser that is signed in.
 func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api"):

@@ -48,8 +48,8 @@ func (s *streams) leave(person string) {
 	}
 }
 
-// person tells apart who asks; a console for one browser has one. Of a token, the cluster says whose it is, as people get a new one
-// whenever they want; if it does not, the token itself counts.
+// person identifies who asks; a console for one browser has one person. The cluster says whose a token is, as people
+// get a new one whenever they want. If it does not, the token itself counts.
 func (s *site) person(r *http.Request) string {
 	identity, _ := r.Context().Value(identityKey{}).(http.Header)
 	token := identity.Get(authorization)

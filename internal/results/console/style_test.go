@@ -20,7 +20,7 @@ const wantedContrast = 4.5
 
 var colour = regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`)
 
-// TestContrast computes the contrast of all texts with what is behind them, light and dark.
+// TestContrast computes the contrast between all texts and their backgrounds, light and dark.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	style, err := web.ReadFile("web/console.css")

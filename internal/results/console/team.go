@@ -27,15 +27,16 @@ type Team struct {
 	*site
 
 	gate gate
-	// origins are those of the pages, besides the host that a request names.
+	// origins are where the pages may come from, besides the host that a request names.
 	origins []string
 	// keeper has the certificate; nil without encryption.
 	keeper *rotation.Keeper
 	client tls.ClientAuthType
 }
 
-// NewTeam returns a console that asks the cluster of config, of which nothing but the way to it is used for tokens. Besides IP
-// addresses and those of the options, requests may name the hosts only. The options must be valid.
+// NewTeam returns a console that asks the cluster of config. For people with tokens it uses only the address and the
+// authority in config. Besides IP addresses and the hosts in the options, requests may name only hosts. The options
+// must be valid.
 func NewTeam(ctx context.Context, config *rest.Config, info Info, hosts []string, o Options, c clock.WithTicker) (*Team, error) {
 	t := &Team{}
 	for _, host := range o.Hosts {

@@ -133,7 +133,7 @@ func (e *encryptedTeam) say(t *testing.T, client *http.Client, path, person stri
 	return response.StatusCode, string(body)
 }
 
-// TestOnlyTheProxyNamesPeople: who has no certificate of the proxy can't say that they are somebody, but can probe.
+// TestOnlyTheProxyNamesPeople: callers without the proxy's certificate can't claim to be somebody, but can probe.
 func TestOnlyTheProxyNamesPeople(t *testing.T) {
 	t.Parallel()
 	proxies, strangers := newAuthority(t, "proxies"), newAuthority(t, "proxies")

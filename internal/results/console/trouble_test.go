@@ -68,7 +68,7 @@ func visitMoody(t *testing.T, mood trouble) (*person, *moody) {
 	}), m
 }
 
-// TestRightsInOneNamespace: who has them is asked for the namespace, never shown an empty page.
+// TestRightsInOneNamespace: people with rights in one namespace are asked for it, and never see an empty page.
 func TestRightsInOneNamespace(t *testing.T) {
 	t.Parallel()
 	refused := errorOf(http.StatusForbidden, metav1.StatusReasonForbidden, "you can't do that at the cluster scope")
@@ -94,7 +94,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	p.wants("1 of 2 results fail")
 }
 
-// TestTroubleWhileOpen: a page that can't be read any more says what happened, and is there again once the trouble is over.
+// TestTroubleWhileOpen: a page that can't be read any more says what happened, and returns once the trouble has ended.
 func TestTroubleWhileOpen(t *testing.T) {
 	t.Parallel()
 	p, cluster := visitMoody(t, nil)

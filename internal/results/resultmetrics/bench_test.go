@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// manyCounters and limit are those of a large cluster whose operator wants to know it by namespace and policy.
+// manyCounters and limit stand for a large cluster whose operator wants to know it by namespace and policy.
 const manyCounters, limit = 100_000, 2000
 
 // many returns a reader of as many counters, without the time that the database takes.

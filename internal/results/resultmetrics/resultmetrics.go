@@ -34,7 +34,7 @@ const (
 	maxCounters = 1_000_000
 )
 
-// Others is the value of the labels of the series that sums up those beyond the limit, but for result.
+// Others is the value of each label, except result, in the series that sums up those beyond the limit.
 const Others = "(others)"
 
 // dimension is a label, and the field that it has the values of.

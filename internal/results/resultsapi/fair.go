@@ -35,7 +35,7 @@ func newFair(questions engine.Questions) *fair {
 	return &fair{questions, turns.New(runningQuestions, waitingQuestions)}
 }
 
-// inTurn asks once the turn of whoever makes the request has come.
+// inTurn waits for the caller's turn and then asks.
 func inTurn[A any](ctx context.Context, f *fair, ask func() (A, error)) (answer A, err error) {
 	name := ""
 	if who, ok := request.UserFrom(ctx); ok {

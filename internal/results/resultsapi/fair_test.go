@@ -41,7 +41,7 @@ func (h held) Clusters(ctx context.Context, _ []engine.ReportKind) ([]engine.Clu
 	return nil, ctx.Err()
 }
 
-// TestQuestionsInTurn: whoever asks too much is told to wait, and others don't notice.
+// TestQuestionsInTurn: a person who asks too much has to wait, and others don't notice.
 func TestQuestionsInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestQuestionsInTurn(t *testing.T) {
 	})
 }
 
-// TestRefusedQuestions: what an engine refuses is the mistake of whoever asks, and says what helps.
+// TestRefusedQuestions: when an engine refuses a question, the client gets a client error with a remedy.
 func TestRefusedQuestions(t *testing.T) {
 	t.Parallel()
 	for want, refusal := range map[string]error{

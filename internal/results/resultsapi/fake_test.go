@@ -128,7 +128,7 @@ func (f *fakeEngine) Count(_ context.Context, q engine.CountQuery) (engine.Count
 		}
 		key := fmt.Sprintf("%q", values)
 		if groups[key] == nil {
-			groups[key] = &engine.Count{Values: values, Policies: 4, Sources: 5} // Whoever asks for these gets them.
+			groups[key] = &engine.Count{Values: values, Policies: 4, Sources: 5} // For queries that ask for these.
 			order = append(order, key)
 		}
 		groups[key].Results++

@@ -30,7 +30,8 @@ type selectable struct {
 	field engine.Field
 }
 
-// resultFields are those that results can be selected by: all but those that are long, or differ for each result.
+// resultFields are the fields that results can be selected by: all except long ones, and those that differ for
+// each result.
 func resultFields() []selectable {
 	return selectables(
 		engine.FieldResult, engine.FieldSeverity, engine.FieldSource, engine.FieldPolicy, engine.FieldRule, engine.FieldCategory,
@@ -208,8 +209,8 @@ func (s *source) chooseLabel(ctx context.Context, r labels.Requirement, in scope
 // maxTexts bounds the different texts of a field that are compared with a value that may have a hash.
 const maxTexts = 10_000
 
-// textsOf returns the texts of a field that have one of some values as their label. Values with a hash don't say
-// what they were made of: the texts that there are do.
+// textsOf returns the texts of a field that have one of some values as their label. A value with a hash doesn't
+// reveal its text, so the existing texts are hashed and compared.
 func (s *source) textsOf(ctx context.Context, field engine.Field, values []string, in scope) ([]string, error) {
 	var texts []string
 	hashed := false

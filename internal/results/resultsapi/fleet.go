@@ -28,7 +28,7 @@ func asksForClusters(spec *v1alpha1.ResultQuerySpec, q *engine.CountQuery) bool 
 	return slices.Contains(spec.GroupBy, string(engine.FieldCluster)) || slices.Contains(spec.Aggregates, askClusters) || q.Filter.Has(engine.FieldCluster)
 }
 
-// ofCluster returns what clients are told of an error with a cluster.
+// ofCluster returns the error that clients get when a cluster can't be read.
 func ofCluster(name string, err error) error {
 	return store.APIError("ask for results of cluster "+name, err)
 }
@@ -83,7 +83,7 @@ type fleetGroup struct {
 	policies, sources map[string]struct{}
 }
 
-// key is that of a group with some values.
+// key identifies a group by its values.
 func key(values []string) string { return strings.Join(values, "\x00") }
 
 // read adds what a cluster has.

@@ -37,7 +37,7 @@ func TestQueryByMessage(t *testing.T) {
 	}
 }
 
-// TestGroupFields: what can be in spec.groupBy can be asked for, and is not there twice.
+// TestGroupFields: every field that spec.groupBy can have can be asked for, and is listed once.
 func TestGroupFields(t *testing.T) {
 	seen := map[engine.Field]string{}
 	for _, name := range groupFields() {

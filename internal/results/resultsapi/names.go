@@ -14,13 +14,13 @@ import (
 )
 
 // A name is SUBJECT-IDENTITY, or SUBJECT-IDENTITY-N for the N-th of several results that a report has with the same
-// identity. SUBJECT is a hash of the resource that the result is about, by which it is found, or noSubject. Both
+// identity. SUBJECT is a hash of the result's resource, which get uses to find the result, or noSubject. Both
 // are 64 bits in base32, in lower case.
 
 // noSubject takes the place of the subject of a result that is about no resource.
 const noSubject = "none"
 
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Go has no constants of this type.
 var nameEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
 func encode(bits int64) string {

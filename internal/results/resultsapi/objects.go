@@ -18,7 +18,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// object returns a row as an object. One outside of namespaces is converted by the caller.
+// object returns a row as an object. The caller converts an object outside namespaces.
 func (s *source) object(row *namedRow) (v1alpha1.PolicyResult, error) {
 	result := v1alpha1.Result{
 		Cluster: s.cluster,
@@ -47,7 +47,7 @@ func (s *source) object(row *namedRow) (v1alpha1.PolicyResult, error) {
 	return v1alpha1.PolicyResult{ObjectMeta: metadata, Result: result}, nil
 }
 
-// metadata is that of an object about a result of a report.
+// metadata returns the metadata of an object for a result of a report.
 func (s *source) metadata(report *engine.ReportRow, name string) metav1.ObjectMeta {
 	metadata := metav1.ObjectMeta{
 		Name: name, Namespace: report.Namespace,

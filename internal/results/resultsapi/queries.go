@@ -202,7 +202,7 @@ func timeOf(seconds int64) *metav1.Time {
 	return &at
 }
 
-// queryTable prints the answer to a question: a row for each group, whose columns are those of the question, or for each result.
+// queryTable prints the answer to a question: a row for each group, with the question's columns, or for each result.
 type queryTable string
 
 // ConvertToTable implements rest.TableConvertor.

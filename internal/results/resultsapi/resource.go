@@ -56,7 +56,7 @@ func (r *resource) ShortNames() []string { return r.shortNames }
 // GetSingularName implements rest.SingularNameProvider.
 func (r *resource) GetSingularName() string { return r.singular }
 
-// scope of a request for objects that there are in namespaces or, as another kind, outside of them.
+// scope returns the scope of a request. The resource is either in namespaces or, as another kind, outside them.
 func (r *resource) scope(ctx context.Context) scope {
 	return scope{namespaced: r.namespaced, global: !r.namespaced, namespace: request.NamespaceValue(ctx)}
 }

@@ -132,7 +132,7 @@ func keepsTwins(filter *engine.Filter) bool {
 
 // texts give the texts of a row's fields.
 //
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Go has no constants of this type.
 var texts = map[engine.Field]func(row *engine.ResultRow, about *engine.Subject) string{
 	engine.FieldNamespace:  func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Namespace },
 	engine.FieldReportKind: func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Kind },

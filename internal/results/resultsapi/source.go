@@ -20,7 +20,7 @@ type source struct {
 	questions engine.Questions
 	// cluster is the name that the database has for the cluster.
 	cluster string
-	// namespaced and global are the kinds of reports in and outside of namespaces that are served.
+	// namespaced and global are the served kinds of reports in namespaces and outside them.
 	namespaced, global []engine.ReportKind
 	// timeout bounds a question.
 	timeout time.Duration
@@ -28,7 +28,7 @@ type source struct {
 
 // scope is which reports are meant.
 type scope struct {
-	// namespaced says that reports in namespaces are, and global that those outside of them are.
+	// namespaced includes reports in namespaces, global reports outside them.
 	namespaced, global bool
 	// namespace is the only one; "" for all.
 	namespace string

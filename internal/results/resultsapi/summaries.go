@@ -159,7 +159,7 @@ func (r *summaryStorage) count(ctx context.Context, in scope, filter *engine.Fil
 	return sum(counters, r.group), state, err
 }
 
-// subjectFields are those of a resource, whatever UID it has, in the order that counters has them in.
+// subjectFields identify a resource, whatever UID it has, in the order in which counters has them.
 func subjectFields() []engine.Field {
 	return []engine.Field{engine.FieldSubjectAPIVersion, engine.FieldSubjectKind, engine.FieldSubjectNamespace, engine.FieldSubjectName}
 }

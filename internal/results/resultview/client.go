@@ -48,7 +48,7 @@ func NewClient(config *rest.Config) (*Client, error) {
 type Place struct {
 	// Namespace of the reports; "" for all.
 	Namespace string
-	// Global says that those outside of namespaces are meant, in place of those in namespaces.
+	// Global means reports outside namespaces, in place of those in namespaces.
 	Global bool
 }
 

@@ -57,7 +57,7 @@ func (r Ranking) fields() ([]string, error) {
 	return nil, fmt.Errorf("%q can't be ranked: choose from %s", string(r), strings.Join(Rankings(), ", "))
 }
 
-// barWidth is that of the longest bar in characters, and cellWidth that of the longest text.
+// barWidth is the length of the longest bar in characters, and cellWidth of the longest text.
 const (
 	barWidth  = 30
 	cellWidth = 80

@@ -35,7 +35,7 @@ func result(namespace, policy, outcome, severity, subject string) v1alpha1.Polic
 	return r
 }
 
-// cluster answers lists with these results, those outside of namespaces where they have none, in pages.
+// cluster answers lists with these results, in pages. Results without a namespace are outside namespaces.
 type cluster struct {
 	t       *testing.T
 	results []v1alpha1.PolicyResult
@@ -190,7 +190,7 @@ WARN cluster / check  (kyverno)
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
-	// What is outside of namespaces is left out where it may not be read.
+	// Results outside namespaces are left out if the caller may not read them.
 	c.refused = []string{"clusterpolicyresults"}
 	out.Reset()
 	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", true); err != nil || strings.Contains(out.String(), "cluster") || !strings.Contains(out.String(), "PASS") {

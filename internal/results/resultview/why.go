@@ -75,12 +75,12 @@ func newestFirst(a, b *metav1.Time) int {
 	return b.Compare(a.Time)
 }
 
-// about returns the results about a resource: those of its namespace, and those outside of namespaces where they may be
-// read.
+// about returns the results about a resource: those of its namespace, and those outside namespaces if the caller may
+// read them.
 func (c *Client) about(ctx context.Context, namespace string, by Selection) ([]v1alpha1.PolicyResult, error) {
 	var results []v1alpha1.PolicyResult
 	each := func(r *v1alpha1.PolicyResult) error {
-		// A report outside of namespaces may be about resources of all of them.
+		// A report outside namespaces may be about resources of any namespace.
 		if r.Subject == nil || r.Subject.Namespace == "" || r.Subject.Namespace == namespace {
 			results = append(results, *r)
 		}

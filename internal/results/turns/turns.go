@@ -26,7 +26,7 @@ type Queue struct {
 	next []*person
 }
 
-// person is somebody who has a turn or waits for one.
+// person has a turn or waits for one.
 type person struct {
 	busy    bool
 	waiting []chan struct{}
