@@ -156,7 +156,7 @@ func (c *availability) write(ctx context.Context, old *apiregistration.APIServic
 	}
 	_, err := c.client.APIServices().UpdateStatus(ctx, service, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		c.queue.AddAfter(old.Name, conflictRetry) // By then the informer has what is there now.
+		c.queue.AddAfter(old.Name, conflictRetry) // By then the informer has the current state.
 		return nil
 	}
 	return err

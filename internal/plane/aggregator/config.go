@@ -44,7 +44,7 @@ type Config struct {
 	Delegate genericapiserver.DelegationTarget
 	// Upstream is the cluster in front of which the aggregator stands; nil for none.
 	Upstream *Upstream
-	// Streams are those of the server; nil if nobody else has to know them.
+	// Streams tracks the server's open streams; nil if nobody else has to know them.
 	Streams *Streams
 	// ProxyCertFile and ProxyKeyFile are the client certificate with which extension servers
 	// are asked; its common name is what they trust by requestheader-allowed-names. Changed

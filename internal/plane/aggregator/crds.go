@@ -34,7 +34,7 @@ func (a *Aggregator) WatchCRDs(informer apiextensionsinformers.CustomResourceDef
 		informer: informer, locals: a.locals,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
 	}
-	informer.Informer() // Asked for here, so that whoever starts the factory starts it.
+	informer.Informer() // Asked for here, so that the factory's owner starts it.
 }
 
 // run calls synced when the definitions that there were at first are known.

@@ -31,7 +31,7 @@ func statusError(code int32, reason metav1.StatusReason, message string) error {
 	}}
 }
 
-// retrySeconds is what clients are told to wait after a 503 of Unavailable.
+// retrySeconds is how long clients are asked to wait after a 503 of Unavailable.
 const retrySeconds = 1
 
 // Unavailable is a 503 that may be retried.
@@ -46,7 +46,7 @@ func badGateway(message string) error {
 	return statusError(http.StatusBadGateway, "BadGateway", message)
 }
 
-// classify says what went wrong between us and an extension server, as a Status.
+// classify turns an error between this process and an extension server into a Status.
 func classify(b *backend, err error) error {
 	message := fmt.Sprintf("the server of %s: %s", b.groupVersion(), describe(err))
 	var op *net.OpError

@@ -48,7 +48,7 @@ func (f *forward) serve(w http.ResponseWriter, r *http.Request) {
 		},
 		Transport: f.transport, FlushInterval: f.flush, BufferPool: f.buffers,
 		ModifyResponse: f.check, ErrorHandler: f.fail,
-		// fail tells the client; what breaks later is told by the broken stream.
+		// fail reports errors to the client; after the answer has begun, the client sees a broken stream.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}).ServeHTTP(w, r)
 }

@@ -32,8 +32,8 @@ const (
 // Local is a group version that the delegate serves.
 type Local struct {
 	schema.GroupVersion
-	// GroupPriorityMinimum and VersionPriority are those of its APIService. 0 is what custom
-	// resources have: 1000 and 100.
+	// GroupPriorityMinimum and VersionPriority are copied to the group version's APIService. 0 stands for the values
+	// of custom resources: 1000 and 100.
 	GroupPriorityMinimum, VersionPriority int32
 }
 

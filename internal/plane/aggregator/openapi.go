@@ -168,7 +168,7 @@ func (d *documents) merge(b *backend, second, third []byte, hash [sha256.Size]by
 }
 
 // mergeV2 lets the library download a document from memory. Each APIService is added once: the
-// library reads what it was given without the lock under which it would write an update.
+// library reads the APIService without the lock under which it would write an update.
 func (d *documents) mergeV2(b *backend, data []byte) error {
 	document := d.merged[b.name()]
 	if document == nil {

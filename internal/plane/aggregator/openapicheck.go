@@ -22,7 +22,7 @@ const (
 	marker = "x-docket-extension-server"
 )
 
-// documentV2 is what is left of a document of version 2: as it was, and as JSON to be merged.
+// documentV2 is a document of version 2, cut down to one path: decoded, and as JSON to be merged.
 type documentV2 struct {
 	spec *spec.Swagger
 	data []byte

@@ -107,7 +107,7 @@ func TestOneOwner(t *testing.T) {
 	}
 }
 
-// mirrored waits until an APIService is that of a group version which the cluster serves.
+// mirrored waits until an APIService mirrors a group version of the cluster again.
 func (w *world) mirrored(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, func() string {

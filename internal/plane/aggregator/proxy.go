@@ -37,7 +37,7 @@ const (
 // proxy sends requests to extension servers, in the name of the user.
 type proxy struct {
 	resolver Resolver
-	// failed is told about servers that can't be reached.
+	// failed is called for servers that can't be reached.
 	failed  func(apiService string)
 	streams *Streams
 	buffers *buffers

@@ -129,7 +129,7 @@ func TestWatchEventsComeAtOnce(t *testing.T) {
 		}
 	}
 	t.Logf("took %v", time.Since(start))
-	// The server dies in mid-watch: the client is told.
+	// The server dies in mid-watch: the client gets an error.
 	b.CloseClientConnections()
 	b.Close()
 	select {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 )
 
-// defaultPort is that of a service reference without one.
+// defaultPort applies to a service reference without a port.
 const defaultPort = 443
 
 // backend is a registered extension server for one group version. It is never changed.
@@ -22,7 +22,7 @@ type backend struct {
 	// available is the condition Available; message says why it is not.
 	available bool
 	message   string
-	// endpoint is that of the annotation, or nil: ask the resolver.
+	// endpoint comes from the annotation; if it is nil, ask the resolver.
 	endpoint *url.URL
 	// err tells why the server can't be asked at all.
 	err       error
@@ -109,7 +109,7 @@ func (r *registry) rebuild() {
 	}
 }
 
-// changeLocked puts b, which may be nil, in the place of what was there.
+// changeLocked replaces the backend of a group version with b. A nil b removes it.
 func (r *registry) changeLocked(groupVersion string, b *backend) {
 	r.generation.Add(1)
 	old := *r.remote.Load()

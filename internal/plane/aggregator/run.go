@@ -57,7 +57,7 @@ type Aggregator struct {
 	work    sync.WaitGroup
 }
 
-// route sends a request that has been authenticated and authorized to whoever serves it.
+// route sends an authenticated and authorized request to the server that is responsible for it.
 func (a *Aggregator) route(local http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rest, isGroup := strings.CutPrefix(r.URL.Path, "/apis/")

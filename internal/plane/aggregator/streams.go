@@ -25,8 +25,8 @@ func NewStreams() *Streams {
 	return &Streams{atEnd: func(f func()) func() bool { return context.AfterFunc(ctx, f) }, end: end}
 }
 
-// Add returns a context that ends with ctx and with End. done is to be called when the stream
-// is over.
+// Add returns a context that ends with ctx and with End. The caller must call done when the stream
+// has ended.
 func (s *Streams) Add(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	takeBack := s.atEnd(func() { cancel(errEnding) })

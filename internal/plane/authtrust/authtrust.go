@@ -30,7 +30,7 @@ const (
 	extraPrefixesKey = "requestheader-extra-headers-prefix"
 )
 
-// Trust is what extension servers are told.
+// Trust has the authorities that extension servers are to trust.
 type Trust struct {
 	// ProxyCA is the authority, in PEM, of the certificate with which the aggregator
 	// asks.

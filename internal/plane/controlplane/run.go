@@ -59,7 +59,7 @@ func (s *Server) client() *rest.Config {
 	return config
 }
 
-// addHooks creates what has to exist before the server is ready, and lets it be stopped before that.
+// addHooks creates the objects that must exist before the server is ready. The server may be stopped before that.
 func (s *Server) addHooks() error {
 	client, err := kubernetes.NewForConfig(s.client())
 	if err != nil {

@@ -139,6 +139,6 @@ func (n *namespaces) mark(ctx context.Context, existing runtime.Object, validate
 	return namespace, nil
 }
 
-// DeleteReturnsDeletedObject implements rest.MayReturnFullObjectDeleter: whoever deletes a
-// namespace sees that it is still there.
+// DeleteReturnsDeletedObject implements rest.MayReturnFullObjectDeleter: the answer to the deletion of a
+// namespace shows that it still exists.
 func (*namespaces) DeleteReturnsDeletedObject() bool { return true }

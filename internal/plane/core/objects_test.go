@@ -120,7 +120,7 @@ func testGeneration(t *testing.T, server *testServer, namespace string) {
 		{func() { d.Labels = map[string]string{"a": "b"} }, 1},
 		{func() { *d.Spec.Replicas = 3 }, 2},
 		{func() { d.Generation = 9 }, 2},
-		// What is left out gets the defaults again: nothing changes.
+		// Omitted fields get the defaults again: nothing changes.
 		{func() { d.Spec.Strategy = appsv1.DeploymentStrategy{} }, 2},
 	} {
 		step.change()

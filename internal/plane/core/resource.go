@@ -32,7 +32,7 @@ type resource struct {
 	prepare func(object, old object)
 	// validate says what is wrong with an object. old is nil on create.
 	validate func(object, old object) field.ErrorList
-	// warning for whoever creates an object; empty for none.
+	// warning for the user who creates an object; empty for none.
 	warning string
 }
 

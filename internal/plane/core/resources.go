@@ -37,7 +37,7 @@ func resources() []resource {
 type Served struct {
 	schema.GroupVersion
 
-	// GroupPriorityMinimum and VersionPriority are those of its APIService.
+	// GroupPriorityMinimum and VersionPriority are the fields of its APIService.
 	GroupPriorityMinimum, VersionPriority int32
 }
 

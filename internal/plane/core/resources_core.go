@@ -19,8 +19,8 @@ const all = "all"
 // notRun warns users who expect that something happens.
 const notRun = "pods, and objects that create pods, are only stored: nothing runs them here"
 
-// notCounted warns users who expect a quota to hold. In a cluster, a controller writes the
-// status by which it does.
+// notCounted warns users who expect a quota to hold. In a cluster, a quota holds because a controller
+// writes its status.
 const notCounted = "a quota limits nothing until its status is written, and nothing here counts what is used"
 
 func coreResources() []resource {

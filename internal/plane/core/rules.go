@@ -50,7 +50,7 @@ func (r resource) validateAny(object, old object) field.ErrorList {
 	return r.validate(object, old)
 }
 
-// warnings warns on create only: whoever created the object was warned then.
+// warnings warns on create only: the object's creator was warned then.
 func (r resource) warnings(_, old object) []string {
 	if old != nil {
 		return nil
@@ -58,7 +58,7 @@ func (r resource) warnings(_, old object) []string {
 	return []string{r.warning}
 }
 
-// sameContent reports whether two objects differ in nothing but their metadata.
+// sameContent reports whether two objects differ only in their metadata.
 func sameContent(a, b runtime.Object) bool {
 	before := reflect.ValueOf(b).Elem()
 	for i := range before.NumField() {

@@ -107,7 +107,7 @@ func pathOf(t *testing.T, name string) string {
 	return ""
 }
 
-// TestDefaults: what is left out is filled in where others read it without looking.
+// TestDefaults: omitted fields are filled in where other programs read them without a check.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	server := newTestServer(t)

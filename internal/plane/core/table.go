@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// unknown is printed for what isn't there, as kubectl does.
+	// unknown is printed for missing values, as kubectl does.
 	unknown = "<unknown>"
 	none    = "<none>"
 )

@@ -52,7 +52,7 @@ type webhookOf struct {
 	timeout     *int32
 }
 
-// validateWebhook checks what is needed to call the webhook. names are those of the webhooks
+// validateWebhook checks the fields that are needed to call the webhook. names holds the names of the webhooks
 // before it.
 func validateWebhook(hook webhookOf, names sets.Set[string], path *field.Path) field.ErrorList {
 	errs := validation.IsFullyQualifiedName(path.Child("name"), hook.name)

@@ -154,8 +154,8 @@ func validateServicePorts(ports []corev1.ServicePort, path *field.Path) field.Er
 	return errs
 }
 
-// validateEvent keeps an event in the namespace of its object, so that whoever may see the
-// one may see the other.
+// validateEvent keeps an event in the namespace of its object, so that everybody who may see the
+// object may see the event.
 func validateEvent(now, _ *corev1.Event) field.ErrorList {
 	about := now.InvolvedObject.Namespace
 	if about == now.Namespace || about == "" && now.Namespace == corev1.NamespaceDefault {

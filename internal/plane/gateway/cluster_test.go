@@ -365,7 +365,7 @@ func serveTicks(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// serveEcho upgrades to what is asked for, and sends back what comes.
+// serveEcho upgrades to the requested protocol, and sends back everything that it receives.
 func serveEcho(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Upgrade") == "" {
 		fail(w, r, forbidden("upgrade required"))

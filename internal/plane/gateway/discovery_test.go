@@ -14,7 +14,7 @@ import (
 )
 
 // TestDiscoveryIsMerged: clients see both the cluster's group versions and registered ones, in
-// the aggregated and in the legacy form, and what comes and goes in the cluster does so here.
+// the aggregated and in the legacy form. The gateway follows changes in the cluster.
 func TestDiscoveryIsMerged(t *testing.T) {
 	t.Parallel()
 	for _, legacy := range []bool{false, true} {

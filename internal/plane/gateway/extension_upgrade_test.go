@@ -17,8 +17,8 @@ import (
 
 const consolePath = "/apis/new.example.com/v1/namespaces/default/widgets/w/console"
 
-// withConsole lets an extension server upgrade requests for consolePath and send back what comes. What the server
-// saw of each is sent to seen. It is called before the server is registered.
+// withConsole lets an extension server upgrade requests for consolePath and send back everything that it receives.
+// The headers of each request are sent to seen. It is called before the server is registered.
 func withConsole(e *extension, seen chan<- http.Header) {
 	others := e.server.Config.Handler
 	e.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

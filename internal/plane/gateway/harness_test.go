@@ -122,7 +122,7 @@ func (g *running) eventually(what string, f func() error) {
 	}
 }
 
-// config is that of a client with a token.
+// config returns the configuration of a client with a token.
 func (g *running) config(token string) *rest.Config {
 	return &rest.Config{Host: g.url, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: g.ca.CertificatePEM}}
 }

@@ -159,8 +159,8 @@ func (o *Options) ApplyProcess() error {
 	return nil
 }
 
-// Validate fills in what follows from other options, reads the files that are named,
-// and returns all that is wrong, each with flag and remedy.
+// Validate derives the options that depend on others, reads the files that are named,
+// and returns all errors, each with flag and remedy.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Dir == "" {
@@ -212,8 +212,8 @@ func (o *Options) validateDatabase() error {
 	return nil
 }
 
-// validateCallers refuses what another profile would need: whoever gave it expects that it
-// has an effect.
+// validateCallers refuses options that only another profile uses: a user who sets one expects it to
+// have an effect.
 func (o *Options) validateCallers() error {
 	var errs []error
 	refuse := func(format string, values ...any) { errs = append(errs, fmt.Errorf(format, values...)) }

@@ -92,9 +92,9 @@ func (p *impersonator) authenticate(r *http.Request) (user.Info, error) {
 	return p.reduce(response.User, "")
 }
 
-// reduce keeps the groups that may be passed on, and refuses system identities: whoever
-// can act as one of them can act as the cluster. Users whose name begins with trusted were
-// named by the cluster itself.
+// reduce keeps the groups that may be passed on, and refuses system identities: a caller who
+// can act as one of them can act as the cluster. The cluster itself has named the users whose name
+// begins with trusted.
 func (p *impersonator) reduce(who user.Info, trusted string) (user.Info, error) {
 	name := who.GetName()
 	account := trusted != "" && strings.HasPrefix(name, trusted)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reasonCertificate is why a client certificate is of no use: TLS ends here, and without
+// reasonCertificate is why a client certificate is useless: TLS ends here, and without
 // the certificate the cluster would see an anonymous user.
 const reasonCertificate = "docket gateway: a client certificate can't be passed on to the cluster; " +
 	"give a bearer token, for example from `kubectl create token`, or connect to the cluster directly"

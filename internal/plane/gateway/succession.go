@@ -35,7 +35,7 @@ const (
 // succession keeps the objects of registered servers from outliving their namespace where
 // the sweeper can't see its end: the right to read a namespace often ends with it. Before
 // anything is read or written in a namespace, its UID is compared with the remembered
-// one. If it is another namespace by now, what is left of the earlier one is deleted first.
+// one. If it is another namespace by now, the remaining objects of the earlier one are deleted first.
 type succession struct {
 	uids    *namespaceUIDs
 	content *content
@@ -119,7 +119,7 @@ func (s *succession) settle(ctx context.Context, group, namespace string, get na
 	return now, err
 }
 
-// succeed deletes what is left of the namespace known, and records now in its place.
+// succeed deletes the remaining objects of the namespace known, and records now in its place.
 func (s *succession) succeed(ctx context.Context, group, namespace string, known, now types.UID) error {
 	if known == "" {
 		return s.uids.replace(ctx, group, namespace, known, now)

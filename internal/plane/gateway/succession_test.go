@@ -60,7 +60,7 @@ func TestNamespaceMadeAnew(t *testing.T) {
 	}
 }
 
-// TestNamespaceMadeAnewUnseen: whoever may not see the namespace is no reason to delete
+// TestNamespaceMadeAnewUnseen: a caller who may not see the namespace is no reason to delete
 // anything, nor is a cluster without an answer.
 func TestNamespaceMadeAnewUnseen(t *testing.T) {
 	t.Parallel()

@@ -89,8 +89,8 @@ func TestTrapOpenAPIv2DuplicatePaths(t *testing.T) {
 	})
 }
 
-// TestTrapOpenAPIv3Collision: of two documents for a group version it is always the one
-// of whoever serves it.
+// TestTrapOpenAPIv3Collision: of two documents for a group version, clients always get the
+// document from the server that serves it.
 func TestTrapOpenAPIv3Collision(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -372,7 +372,7 @@ func TestTrapAdmissionInformers(t *testing.T) {
 	if code, body := g.get("/readyz", ""); code != http.StatusOK {
 		t.Errorf("%d %s", code, body)
 	}
-	// The gateway is its owner's, but not what is behind it.
+	// The gateway itself belongs to its owner, but the servers behind it do not.
 	if code, body := g.get("/apis/apiregistration.k8s.io/v1/apiservices", ""); code != http.StatusOK {
 		t.Errorf("registrations: %d %s", code, body)
 	}

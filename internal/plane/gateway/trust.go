@@ -45,7 +45,7 @@ func newTrust(what authtrust.Trust, streams *aggregator.Streams) (*trust, error)
 	if err != nil {
 		return nil, err
 	}
-	// Another content has another version, so that a client which knew another one is told.
+	// Other content has another version, so that clients notice the change.
 	sum := sha256.Sum256(what.ProxyCA)
 	return &trust{streams: streams, config: &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

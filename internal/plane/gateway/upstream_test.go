@@ -254,8 +254,8 @@ func TestHeadersToExtensionServers(t *testing.T) {
 	}
 }
 
-// TestCredentials: who gives none is the cluster's business on its paths, and refused on
-// the gateway's.
+// TestCredentials: on the cluster's paths, the cluster decides about requests without credentials; on the
+// gateway's paths they are refused.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)

@@ -152,7 +152,7 @@ func parseGroups(body []byte) ([]schema.GroupVersion, error) {
 	return versions, nil
 }
 
-// best returns the client that is told most.
+// best returns the client that gets the fullest answers.
 func (a *asker) best() *http.Client {
 	if a.proxy == nil {
 		return a.anonymous

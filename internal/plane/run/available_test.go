@@ -51,8 +51,8 @@ func TestDiscoveryIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestOpenAPIIsWaitedFor: a server is announced once the endpoint has the documents that the server has, and says what is
-// missing where they can't be had.
+// TestOpenAPIIsWaitedFor: a server is announced once the endpoint has the server's documents. The message says which
+// are missing if they don't come.
 func TestOpenAPIIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const (

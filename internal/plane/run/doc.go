@@ -3,7 +3,7 @@
 
 // Package run is `docket run`: it starts an extension API server as a child
 // process next to `docket up` or `docket gateway`, gives it what such servers need (a
-// serving certificate for the name by which it is called, a kubeconfig, a port), registers
+// serving certificate for its host name, a kubeconfig, a port), registers
 // it while it runs, and withdraws the registration at the end.
 //
 // The server never sees the user's token: until it is registered, it is asked without

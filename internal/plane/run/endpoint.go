@@ -93,8 +93,8 @@ func (o *Options) kubeconfigPath() (string, error) {
 }
 
 // proxyCertificate returns the files of the certificate with which the aggregator asks
-// its servers. They lie in the state folder, for its owner alone to read: that is --dir,
-// or the folder of the kubeconfig. ok is false where there are none, as in front of
+// its servers. They are in the state folder, which only its owner can read: that is --dir,
+// or the folder of the kubeconfig. ok is false if there are none, as in front of
 // somebody else's cluster.
 func (e *endpoint) proxyCertificate() (certificate, key string, ok bool) {
 	certificate, key = filepath.Join(e.state, statedir.ProxyCertificateFile), filepath.Join(e.state, statedir.ProxyKeyFile)

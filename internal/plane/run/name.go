@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// longestName is that of a Service.
+	// longestName is the limit for a Service.
 	longestName = 63
 	// aliveTimeout is enough for a server on this machine.
 	aliveTimeout = time.Second

@@ -65,7 +65,7 @@ func (o *Options) addEndpointFlags(endpoint *pflag.FlagSet) {
 	endpoint.Lookup("dir").DefValue = "docket in $XDG_DATA_HOME, or ~/.docket"
 }
 
-// Validate fills in what follows from the command, and returns everything that is wrong, each
+// Validate derives options from the command, and returns all errors, each
 // with its flag and a remedy.
 func (o *Options) Validate(command []string) error {
 	var errs []error

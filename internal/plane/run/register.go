@@ -167,7 +167,7 @@ func (r *registration) mine(ctx context.Context, have *apiregistrationv1.APIServ
 	return nil
 }
 
-// meta is that of a new object.
+// meta returns the metadata of a new object.
 func (r *registration) meta(name string) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: name}
 	r.mark(&meta)

@@ -140,7 +140,7 @@ func runAs(t *testing.T, dir, name, mode string) *session {
 	return s
 }
 
-// clients are those of the owner.
+// clients returns clients with the owner's rights.
 func clients(t *testing.T, dir string) (*kubernetes.Clientset, *aggregator.Clientset, *dynamic.DynamicClient) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))

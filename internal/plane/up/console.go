@@ -13,8 +13,8 @@ import (
 	"github.com/docket-project/docket/internal/store/database"
 )
 
-// Console shows results in the browser of whoever runs `docket up`. It is package console, whose tests need this package: hence
-// the command brings it here.
+// Console shows results in the browser of the user who runs `docket up`. Package console implements it, but its tests
+// need this package, so the command passes it in.
 type Console interface {
 	// Invite returns a line with the link that signs a browser in at host:port.
 	Invite(host string) string
@@ -33,7 +33,7 @@ type servedConsole struct {
 func (o *Options) openConsole(ctx context.Context, kubeconfig string) (*servedConsole, error) {
 	// The group results.docket.dev, of which the pages are made, needs SQL.
 	if o.NewConsole == nil || o.ConsoleListen == "" || database.IsEtcd(o.server.Storage.Database) {
-		return nil, nil //nolint:nilnil // None is an answer.
+		return nil, nil //nolint:nilnil // Nil means no console.
 	}
 	endpoint, err := statedir.ListenLoopback(ctx, "--console-listen", o.ConsoleListen)
 	if err != nil {

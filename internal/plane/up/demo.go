@@ -50,8 +50,8 @@ type identity struct {
 	namespace, name string
 }
 
-// loadDemo creates the reports of the demo that are not there, in the groups that
-// are served. What was loaded before is left as it is, changes of the user
+// loadDemo creates the missing reports of the demo, in the groups that
+// are served. Reports that exist already stay unchanged, changes of the user
 // included.
 func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock.PassiveClock, w io.Writer) error {
 	config = rest.CopyConfig(config)

@@ -12,7 +12,7 @@ import (
 	"github.com/docket-project/docket/internal/reports/registry"
 )
 
-// TestGreeting: who starts it is told where the reports are, and how to ask for them with SQL.
+// TestGreeting: the greeting says where the reports are, and how to query them with SQL.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

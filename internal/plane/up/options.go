@@ -127,8 +127,8 @@ func (o *Options) ApplyProcess() error {
 	return statedir.QuietLogs(o.server.Logs)
 }
 
-// Validate fills in what follows from other options, and returns everything that is
-// wrong, each with its flag and a remedy.
+// Validate derives the options that depend on others, and returns all
+// errors, each with its flag and a remedy.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Dir == "" {

@@ -146,7 +146,7 @@ func tokenReview(tokens authenticator.Token) answer {
 		}
 		switch response, ok, err := tokens.AuthenticateToken(ctx, review.Spec.Token); {
 		case err != nil:
-			// An answer, too: who asks is told why nothing is known.
+			// An answer, too: it says why nothing is known.
 			review.Status.Error = err.Error()
 		case ok && response != nil && response.User != nil:
 			review.Status.Authenticated = true
