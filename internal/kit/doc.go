@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kit has no code: the packages below it know nothing of reports and could serve any program. cli, settings,
+// Package kit has no code: the packages below it do not depend on reports and could serve any program. cli, settings,
 // logs, progress and buildinfo make a command; certificate, connections and atomicfile make a server that is safe to
 // expose; sarif prints findings; testkit and testenv are for tests: waiting, ports, real PostgreSQL.
 //

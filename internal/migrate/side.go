@@ -78,7 +78,7 @@ func importing(side reader, to imports.Place, scope imports.Scope, retry *retrie
 }
 
 // write imports items, and retries those that may succeed later. The outcomes are in the
-// order of the items, and none is imports.Again.
+// order of the items, and no outcome is imports.Again.
 func (d destination) write(ctx context.Context, mode imports.Mode, items []imports.Item) ([]imports.Outcome, error) {
 	outcomes := make([]imports.Outcome, len(items))
 	left := make([]int, len(items))

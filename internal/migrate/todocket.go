@@ -123,7 +123,7 @@ func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Ki
 }
 
 // takeHold makes Docket hold requests for a group until everything is copied. If clients
-// already use Docket it is too late for that: they work with what is there, and nothing that
+// already use Docket it is too late for that: they work with the reports in it, and nothing that
 // they write is overwritten.
 func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kinds []registry.Kind) error {
 	g := m.state.group(group)

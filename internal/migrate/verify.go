@@ -17,7 +17,7 @@ import (
 // Difference says how a report differs between the two sides.
 type Difference string
 
-// The differences. All but the first three are what clients may do after the switch.
+// The differences. Clients may cause any except the first three after the switch.
 const (
 	// Missing: the destination lacks it.
 	Missing Difference = "missing"

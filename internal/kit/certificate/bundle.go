@@ -49,8 +49,8 @@ func ParseBundle(data []byte) (Bundle, error) {
 	return bundle, nil
 }
 
-// At returns the authorities of b that are not past their end at now; those that
-// are can vouch for nothing. If none is left, the error wraps ErrExpired.
+// At returns the authorities of b that have not expired at now; expired ones
+// can vouch for nothing. If all have expired, the error wraps ErrExpired.
 func (b Bundle) At(now time.Time) (Bundle, error) {
 	left := slices.DeleteFunc(slices.Clone(b), func(c *x509.Certificate) bool { return !now.Before(c.NotAfter) })
 	if len(left) > 0 || len(b) == 0 {

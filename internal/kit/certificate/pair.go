@@ -47,7 +47,7 @@ func Parse(certificatePEM, keyPEM []byte) (*Pair, error) {
 	return &Pair{CertificatePEM: certificatePEM, KeyPEM: keyPEM, Certificate: parsed[0], Key: key}, nil
 }
 
-// Matches reports whether the key is that of the certificate. It is false for keys
+// Matches reports whether the key belongs to the certificate. It is false for keys
 // of other kinds than this package makes.
 func (p *Pair) Matches() bool {
 	public, ok := p.Key.Public().(*ecdsa.PublicKey)

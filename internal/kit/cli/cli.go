@@ -75,7 +75,7 @@ func (e interruptedError) Error() string { return "interrupted" }
 // Is makes it the end of a context for those who ask.
 func (interruptedError) Is(target error) bool { return target == context.Canceled }
 
-// exitCode is that of a shell for a command that the signal has ended.
+// exitCode is the code that a shell reports for a command ended by the signal.
 func (e interruptedError) exitCode() int {
 	if number, ok := e.signal.(syscall.Signal); ok {
 		return exitSignal + int(number)
@@ -171,7 +171,7 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 	})
 }
 
-// newHelp is the library's command, but for names that there are not: it would help with the root.
+// newHelp replaces the library's command, which shows the root's help for an unknown name. This one returns an error.
 func newHelp() *cobra.Command {
 	var all bool
 	help := &cobra.Command{

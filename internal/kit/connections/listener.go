@@ -151,7 +151,7 @@ func (c *connection) Close() error {
 // through TLS, and in servers that others make.
 func (c *connection) LocalAddr() net.Addr { return address{c.Conn.LocalAddr(), c} }
 
-// address is that of the server, with the connection.
+// address is the server's address, with the connection.
 type address struct {
 	net.Addr
 

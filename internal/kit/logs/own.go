@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// ownPrefix is that of our functions.
+// ownPrefix is the prefix of this repository's functions.
 const ownPrefix = "github.com/docket-project/docket/"
 
 // OnlyOwn leaves out of the log what libraries tell of their work, but not their warnings and

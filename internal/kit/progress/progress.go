@@ -42,7 +42,7 @@ type Bar struct {
 
 // New returns a bar for total parts (0 if unknown) that writes to w: a line that
 // redraws itself if w is a terminal, else a whole line at most every five seconds.
-// Nothing is written by work that is done sooner, but for the line at its end.
+// Work that is done sooner writes only the line at its end.
 // Errors of w are ignored: progress is not worth failing for.
 func New(w io.Writer, total int64, label string) *Bar {
 	file, ok := w.(*os.File)

@@ -19,7 +19,7 @@ const (
 	Fingerprint = "policyAndResource/v1"
 )
 
-// The parts of a document; its form is that of the standard.
+// The parts of a document, as the standard defines them.
 type (
 	log struct {
 		Schema  string `json:"$schema"`

@@ -131,7 +131,7 @@ func TestApplyWithoutFile(t *testing.T) {
 	}
 }
 
-// TestExplain: who set something by the environment or a file is told so when an error names the flag.
+// TestExplain: an error that names a flag says so if the environment or a file has set it.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.yaml")

@@ -149,8 +149,8 @@ func (i *installation) mkdirTemp(prefix string) (string, error) {
 	return dir, nil
 }
 
-// lockFile takes an exclusive lock that other processes respect and that ends with
-// this process at the latest. The file stays: removing it would split the lock.
+// lockFile takes an exclusive lock that other processes respect. It ends with
+// this process if not sooner. The file stays: removing it would split the lock.
 func lockFile(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -32,7 +32,7 @@ type Bouncer struct {
 	cmd     *exec.Cmd
 }
 
-// bouncerSettings are those of a PgBouncer that lets everybody in: it listens on loopback for the time of a test. After
+// bouncerSettings configure a PgBouncer that lets everybody in: it listens on loopback for the time of a test. After
 // a failed connection it retries soon.
 const bouncerSettings = `[databases]
 * = host=%[1]s port=%[2]s user=%[3]s

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// Ports of tests lie below those that systems give to whoever asks for any port or makes a connection (from 32768
-// on Linux), and below Kubernetes' NodePorts: nobody gets one by chance while its server is not yet there, or restarts.
+// Ports of tests are below the ports that systems give to programs that ask for any port or make a connection (from
+// 32768 on Linux), and below Kubernetes' NodePorts: no other program gets one by chance while its server is starting.
 const (
 	firstPort = 10_000
 	lastPort  = 29_999

@@ -180,7 +180,7 @@ func TestKillAndStopRefuseWhatIsNotRunning(t *testing.T) {
 }
 
 // TestServerEndsWithItsProcess kills a process that has a server, and looks for
-// what is left of both.
+// remains of both.
 func TestServerEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -89,7 +89,7 @@ func newStandby(ctx context.Context, primary *process) (*process, error) {
 	return p, nil
 }
 
-// follow copies the primary's data and starts a server that goes on from there.
+// follow copies the primary's data and starts a server that continues from the copy.
 func (p *process) follow(ctx context.Context, primary *process) error {
 	cmd := p.install.command(ctx, "pg_basebackup",
 		"--pgdata="+filepath.Join(p.dir, "data"), "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",

@@ -86,8 +86,8 @@ func Receive[T any](t testing.TB, what string, from <-chan T) (T, bool) {
 }
 
 // Run lets a function run beside the test. The function that it returns ends the context of
-// run and waits until that returns, which the end of the test does at the latest. An error
-// of run fails the test; what says what was running.
+// run and waits until that returns; without a call, the end of the test does so. An error
+// of run fails the test; what names run in the message.
 func Run(t testing.TB, what string, run func(context.Context) error) (stop func()) {
 	t.Helper()
 	// The test's own context would end it before functions that clean up have run.

@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
-// TestNothingStays: no file of a browser is left, whether it was stopped at rest or after what it was started for had ended.
+// TestNothingStays: a browser leaves no file, whether it was stopped at rest or after its context had ended.
 func TestNothingStays(t *testing.T) {
 	if err := testenv.Need(t.Context(), "chromium=chromium"); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// TestNoBrowser: a program that is none is an error, and leaves nothing.
+// TestNoBrowser: starting a program that does not exist is an error, and leaves nothing.
 func TestNoBrowser(t *testing.T) {
 	folder := temporary(t)
 	if _, _, err := Start(t.Context(), chromedp.ExecPath("/nonexistent")); err == nil {

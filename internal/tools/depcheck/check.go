@@ -63,7 +63,7 @@ func rowFor(rows []packageRow, path string) (packageRow, bool) {
 	return best, best.pattern != ""
 }
 
-// weight orders patterns that match the same path: the longest one counts, and the path itself before what is below it.
+// weight orders patterns that match the same path: the longest one counts, and the path itself before its subfolders.
 func weight(pattern string) int {
 	folder, below := strings.CutSuffix(pattern, "/...")
 	if below {

@@ -123,7 +123,7 @@ func foreign(one, other *image.RGBA, tolerance int) []color.RGBA {
 	return colours
 }
 
-// covered is how many places have nothing but a colour.
+// covered counts, for each colour, the places that have only that colour.
 func covered(small *image.RGBA) map[color.RGBA]int {
 	numbers := map[color.RGBA]int{}
 	for y := range small.Rect.Dy() - 1 {

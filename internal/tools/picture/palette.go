@@ -11,11 +11,11 @@ import (
 	"slices"
 )
 
-// colours of a picture: as many as a byte for each pixel can tell apart.
+// colours is the number of colours in a picture: as many as a byte for each pixel can distinguish.
 const colours = 256
 
-// Indexed returns a picture with the colours that it has most, whose PNG has a third of the size: pages have few but for the
-// edges of letters.
+// Indexed returns a picture with its most frequent colours, whose PNG has a third of the size: pages have few colours,
+// except at the edges of letters.
 func Indexed(full image.Image) *image.Paletted {
 	bounds := full.Bounds()
 	numbers := map[color.RGBA]int{}

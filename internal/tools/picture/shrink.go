@@ -8,8 +8,8 @@ import (
 	"image/color"
 )
 
-// Shrink returns a picture whose pixels are the means of blocks of side × side pixels. What is left at the right and at the
-// bottom makes smaller blocks.
+// Shrink returns a picture whose pixels are the means of blocks of side × side pixels. The blocks at the right edge and
+// at the bottom may be smaller.
 func Shrink(full image.Image, side int) *image.RGBA {
 	from := full.Bounds()
 	small := image.NewRGBA(image.Rect(0, 0, (from.Dx()+side-1)/side, (from.Dy()+side-1)/side))

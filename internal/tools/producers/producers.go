@@ -46,7 +46,7 @@ type Run struct {
 	Did string `json:"did"`
 	// Engines of Docket that it ran on.
 	Engines []string `json:"engines"`
-	// Result is what came of it, as one phrase.
+	// Result is the outcome, as one phrase.
 	Result string `json:"result"`
 	// Date of the run, or of the recording.
 	Date Date `json:"date"`

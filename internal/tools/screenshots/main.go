@@ -45,7 +45,7 @@ var follows = chromedp.WaitVisible(".live")
 type page struct {
 	name, address string
 	height        int64
-	// waits until what comes after the page is there, too.
+	// waits until the parts that appear after the page are visible, too.
 	waits chromedp.Action[chromedp.Void]
 }
 

@@ -24,7 +24,7 @@ type Certificates struct {
 // Source is where certificates come from.
 type Source interface {
 	// Load may return certificates together with an error: these are to be served, and their
-	// successors can't be had.
+	// successors are not available.
 	Load(ctx context.Context) (*Certificates, error)
 	// Interval is the pause between two loads.
 	Interval() time.Duration

@@ -180,8 +180,8 @@ func (r renewal) signs(m *material) (bool, error) {
 	return r.trusted(m.signer.Certificate)
 }
 
-// names are the hosts and, if the certificate before is replaced for lack of one, those that it
-// has: during an upgrade that renames something, replicas would replace each other's for ever.
+// names are the hosts and, if the earlier certificate is replaced because it lacks one, also its
+// names: otherwise, during an upgrade that renames something, replicas would replace each other's certificate forever.
 func (r renewal) names(before *certificate.Pair) []string {
 	names := slices.Clone(r.hosts)
 	if before == nil || before.Covers(r.hosts) {

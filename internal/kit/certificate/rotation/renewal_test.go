@@ -169,7 +169,7 @@ func TestExpiredMaterialIsReplacedAtOnce(t *testing.T) {
 }
 
 // TestReplicasWithOtherNamesDontFight: during an upgrade that renames the Service, both names stay
-// in the certificate, whoever renews it.
+// in the certificate, no matter which replica renews it.
 func TestReplicasWithOtherNamesDontFight(t *testing.T) {
 	t.Parallel()
 	ours, theirs := []string{name, "127.0.0.1"}, []string{"other.docket-system.svc", "127.0.0.1", "::1"}

@@ -29,10 +29,10 @@ const (
 	attempts = 5
 )
 
-// SecretConfig is what a [Secret] works with. All but Trusted is required.
+// SecretConfig configures a [Secret]. Every field except Trusted is required.
 type SecretConfig struct {
 	Client kubernetes.Interface
-	// Namespace and Name are those of the Secret.
+	// Namespace and Name identify the Secret.
 	Namespace, Name string
 	// Annotation with the value Owner marks the content as that of this server: other content is
 	// not replaced, and Advice says what to do then.
@@ -62,8 +62,8 @@ func NewSecret(config SecretConfig) *Secret {
 // Interval implements [Source].
 func (*Secret) Interval() time.Duration { return SecretInterval }
 
-// Load implements [Source]. It returns what is in the Secret, after renewing what is due. If that
-// can't be written, it returns what is there together with the error.
+// Load implements [Source]. It returns the certificates in the Secret, after renewing those that are due. If
+// it can't write the Secret, it returns the existing certificates together with the error.
 func (s *Secret) Load(ctx context.Context) (*Certificates, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

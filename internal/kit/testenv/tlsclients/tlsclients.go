@@ -97,7 +97,7 @@ func need(ctx context.Context, program string) error {
 	switch program {
 	case GnuTLS:
 		return testenv.Need(ctx, program+"=gnutls-bin")
-	case Java: // Only who has a compiler runs a source file.
+	case Java: // Running a source file needs the compiler.
 		return testenv.Need(ctx, "javac=default-jdk-headless")
 	default:
 		return testenv.Need(ctx, program+"="+program)
