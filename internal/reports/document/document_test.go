@@ -184,7 +184,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: what a strict request is told, in the words of custom resources.
+// TestUnknownFields: the errors of a strict request, in the words of custom resources.
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	scheme := runtime.NewScheme()

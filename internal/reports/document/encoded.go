@@ -20,7 +20,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Encoded is a report as the JSON in which it is served, for answers that need nothing but that. It can't be read.
+// Encoded is a report as the JSON in which it is served, for answers that need only that. Its fields can't be read.
 type Encoded struct {
 	metav1.TypeMeta
 
@@ -62,7 +62,7 @@ type EncodedList struct {
 	rest  iter.Seq2[[][]byte, error]
 }
 
-// NewEncodedList returns an empty list of a kind, which is that of the list.
+// NewEncodedList returns an empty list. kind is the list's own kind.
 func NewEncodedList(kind gvk.GroupVersionKind) *EncodedList {
 	l := &EncodedList{}
 	l.SetGroupVersionKind(kind)
@@ -174,7 +174,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // encodedKey marks contexts.
 type encodedKey struct{}
 
-// WithEncoded says that whoever asks with this context wants reports as JSON and reads nothing in them.
+// WithEncoded says that the caller wants reports as JSON and reads nothing in them.
 func WithEncoded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, encodedKey{}, true)
 }

@@ -131,7 +131,7 @@ func (o *Object[T, P]) coerce(content map[string]any, options schema.Options) ([
 	if err != nil {
 		return nil, err
 	}
-	// What is of another kind is refused later. It isn't pruned, so that the error is
+	// An object of another kind is refused later. It isn't pruned, so that the error is
 	// about the kind.
 	options.OtherKind = version.Group != kind.Group || stated != kind.Kind
 	meta, unknown, err := s.Coerce(content, options)

@@ -203,7 +203,7 @@ const listBuffer = 64 << 10
 type listWriter struct {
 	out   *bufio.Writer
 	items int
-	// none is what the list has for items if there are none.
+	// none replaces items if the list has no items.
 	none []byte
 	err  error
 }

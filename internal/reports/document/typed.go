@@ -40,7 +40,7 @@ type typeConverter struct {
 	types map[gvk.GroupVersionKind]valueType
 }
 
-// valueType is that of a kind, as the library has it: it compares types by their address.
+// valueType is the type of a kind, as the library has it: it compares types by their address.
 type valueType struct {
 	schema *smd.Schema
 	ref    smd.TypeRef

@@ -181,7 +181,7 @@ func (l *listValue) AsListUsing(value.Allocator) value.List { return listItems{l
 // Unstructured implements value.Value.
 func (l *listValue) Unstructured() any { return l.decoded().Unstructured() }
 
-// listItems are those of a listValue.
+// listItems gives the items of a listValue.
 type listItems struct {
 	of *listValue
 }

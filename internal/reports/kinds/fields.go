@@ -43,7 +43,7 @@ func (k Kind[O]) FieldNames() []string {
 }
 
 // GetAttrs returns the labels and the selectable fields of an object of kind k. The
-// labels are those of the object: callers must not change them.
+// labels belong to the object: callers must not change them.
 func (k Kind[O]) GetAttrs(object runtime.Object) (labels.Set, fields.Set, error) {
 	typed, err := read[O](object, k.GroupVersionKind)
 	if err != nil {

@@ -20,7 +20,7 @@ type Kind[O any] struct {
 	Singular   string
 	ShortNames []string
 	Categories []string
-	// Namespaced is false for kinds that live outside of namespaces.
+	// Namespaced is false for kinds that live outside namespaces.
 	Namespaced bool
 	// New and NewList return an empty object and an empty list.
 	New     func() runtime.Object

@@ -20,7 +20,7 @@ import (
 	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
-// configMaps returns a row of ConfigMaps whose rules write down what they were called with.
+// configMaps returns a row of ConfigMaps whose rules record their calls.
 func configMaps(calls *[]string) kinds.Kind[*corev1.ConfigMap] {
 	call := func(name string, object, old *corev1.ConfigMap) {
 		*calls = append(*calls, fmt.Sprintf("%s %s, old %t", name, object.Name, old != nil))

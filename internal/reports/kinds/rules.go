@@ -20,7 +20,7 @@ type Rules[O any] struct {
 	CreateOnUpdate bool
 	// UnconditionalUpdate is true if PUT need not name the resourceVersion that it replaces.
 	UnconditionalUpdate bool
-	// Lifetime after which objects vanish by themselves; zero is for ever.
+	// Lifetime after which objects vanish by themselves; zero is forever.
 	Lifetime time.Duration
 
 	// Prepare fills in defaults, and takes from old what an update can't change.
@@ -32,7 +32,7 @@ type Rules[O any] struct {
 	Validate func(object, old O) field.ErrorList
 	// MaxErrors bounds what one answer says about an invalid object; zero is no bound.
 	MaxErrors int
-	// Warnings are for whoever writes the object.
+	// Warnings are for the client that writes the object.
 	Warnings func(object, old O) []string
 	// Accept is called once the object was found to be valid.
 	Accept func(object O)

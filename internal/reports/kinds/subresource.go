@@ -69,7 +69,7 @@ func (r *REST[O]) Subresource(keep func(object, old O), reset string) *Subresour
 // New implements rest.Storage.
 func (s *Subresource) New() runtime.Object { return s.store.New() }
 
-// Destroy does nothing: the storage is that of the parent.
+// Destroy does nothing: the storage belongs to the parent.
 func (s *Subresource) Destroy() {}
 
 // Get implements rest.Getter.

@@ -7,7 +7,7 @@
 // that no kind can drift away from the others: models for OpenAPI, answers that are made of
 // stored JSON, and managed fields.
 //
-// The rules are those of the custom resource definitions that the groups publish:
+// The rules come from the custom resource definitions that the groups publish:
 // a client of these can't tell the difference.
 //
 // Entry points are [NewScheme] and [APIGroups]. Storage comes from the caller as a

@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/internal/reports/document"
 )
 
-// encodedStore returns the same store for answers that need nothing but JSON, or nil if the storage can't serve those.
+// encodedStore returns the same store for answers that need only JSON, or nil if the storage can't serve those.
 func encodedStore(store *genericregistry.Store, kind Kind) *genericregistry.Store {
 	if able, ok := store.Storage.Storage.(interface{ ServesEncoded() bool }); !ok || !able.ServesEncoded() {
 		return nil

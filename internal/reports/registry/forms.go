@@ -80,7 +80,7 @@ func (r *REST) formOf(request *http.Request, target schema.GroupVersionKind) doc
 	return nil
 }
 
-// metadataForm is that of a PartialObjectMetadataList.
+// metadataForm is the form of a PartialObjectMetadataList.
 type metadataForm struct {
 	kind    Kind
 	version schema.GroupVersion
@@ -133,7 +133,7 @@ func (f metadataForm) item(metadata []byte) []byte {
 
 type tableConvertor = kinds.TableConvertor[object]
 
-// tableForm is that of a Table.
+// tableForm is the form of a Table.
 type tableForm struct {
 	metadataForm
 

@@ -22,7 +22,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Install serves groups that [APIGroups] returned. config is that of the server.
+// Install serves groups that [APIGroups] returned. config is the server's configuration.
 func Install(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config, groups []*genericapiserver.APIGroupInfo) error {
 	if err := server.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("install the API groups: %w", err)
@@ -99,7 +99,7 @@ func DescribePatches(v2 *common.Config, v3 *common.OpenAPIV3Config) {
 	}
 }
 
-// isReportPath reports whether a path of the API is that of a kind of reports.
+// isReportPath reports whether a path of the API belongs to a kind of reports.
 func isReportPath(path string) bool {
 	group, _, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
 	return slices.Contains(Groups(), group)

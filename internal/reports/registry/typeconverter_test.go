@@ -52,8 +52,8 @@ type managers struct {
 	random        *rand.Rand
 }
 
-// TestManagedFields: whatever is created, updated and applied, by whom, the fields that are managed and
-// the objects that come out are those of the library.
+// TestManagedFields: for any create, update and apply, by anybody, the managed fields and
+// the resulting objects equal the library's.
 func TestManagedFields(t *testing.T) {
 	t.Parallel()
 	const rounds, steps = 8, 20

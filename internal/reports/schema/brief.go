@@ -33,11 +33,11 @@ func SplitHead(report []byte) (metadata, members []byte, ok bool) {
 	return report[at:end], report[end:], true
 }
 
-// WithoutResults returns a body without its results, wherever its kind has them. What is given is the body in the form
-// of [Parts] as it follows the metadata in a report: a comma, if there is anything, the members, and the brace.
+// WithoutResults returns a body without its results, wherever its kind has them. The members are in the form
+// of [Parts] and follow the metadata in a report: a comma, if there is anything, the members, and the brace.
 //
-// It reads each byte once, and returns false for all that it can't vouch for: what is not in that form, and results that
-// the types of kinds may not be able to hold, because they are no list of objects, or name a source that is no text.
+// It reads each byte once. It returns false for a body that is not in that form, and for results that the types of
+// kinds may not be able to hold, because they are no list of objects, or name a source that is no text.
 func WithoutResults(members []byte) ([]byte, bool) {
 	if string(members) == "}" {
 		return []byte("{}"), true
@@ -53,8 +53,8 @@ func WithoutResults(members []byte) ([]byte, bool) {
 	return brief, true
 }
 
-// scanner finds the ends of values in JSON. Its methods take where something begins and return where it ends, -1 for
-// what isn't in canonical form: members in order, so that none is there twice, no space, whole numbers.
+// scanner finds the ends of values in JSON. Its methods take where something begins and return where it ends, -1 if
+// it isn't in canonical form: members in order, so that no name occurs twice, no space, whole numbers.
 type scanner struct {
 	data []byte
 	// from and to are where the results are, with a comma if there is one; 0 if there are none.
@@ -110,7 +110,7 @@ func (s *scanner) bodyMember(name []byte, at, depth int) int {
 	return s.value(at, depth)
 }
 
-// results scans what is left out.
+// results scans the results, which WithoutResults leaves out.
 func (s *scanner) results(at int) int {
 	end := s.items(at, 0, func(at, depth int) int {
 		switch {

@@ -29,7 +29,7 @@ type Options struct {
 // Coerce makes of a decoded object of the schema's kind what is stored of it: it prunes
 // fields that the kind doesn't have and nulls, and sets defaults. It changes content and
 // returns the metadata, which it doesn't touch, nil if there are none, and the paths of
-// unknown fields, metadata included, if they are wanted. Its errors are those of a
+// unknown fields, metadata included, if they are wanted. It returns the errors of a
 // request that can't be read.
 //
 // These are the steps of kube-apiserver's handler for custom resources

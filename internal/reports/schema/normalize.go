@@ -16,12 +16,12 @@ import (
 // maxDepth of nested values that Normalize reads; the schemas are far less deep.
 const maxDepth = 32
 
-// Parts are those of a report as JSON.
+// Parts are the parts of a report as JSON.
 type Parts struct {
 	// APIVersion and Kind as the report states them, "" if it doesn't.
 	APIVersion, Kind string
 	// Metadata is the member of that name, nil if there is none. It is part of the
-	// JSON that was read, and nothing but JSON was found out about it.
+	// JSON that was read. It was checked to be JSON, and not any further.
 	Metadata []byte
 	// Body is everything else, as a JSON object in canonical form: members ordered by
 	// their names, no space, no escapes that are not needed, integers in decimal. Two
@@ -79,7 +79,7 @@ func (w *walker) root(n *node, parts *Parts) bool {
 	if !ok {
 		return false
 	}
-	// Nothing but space may follow.
+	// Only space may follow.
 	_, err := w.decoder.ReadToken()
 	return errors.Is(err, io.EOF)
 }

@@ -14,8 +14,8 @@ import (
 // all before it: 30,000 results without a policy, a body of 90 KB, kept a processor busy for ten seconds.
 const maxProblems = 1000
 
-// trimmer copies content up to a number of problems: items of lists and members of maps that come later are left
-// out. What is left has the paths that it had.
+// trimmer copies content up to a number of problems: it leaves out the items of lists and members of maps
+// that come later. The rest keeps its paths.
 type trimmer struct {
 	// left is how many problems may still come.
 	left int
