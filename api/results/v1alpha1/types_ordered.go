@@ -5,13 +5,13 @@ package v1alpha1
 
 // ResultOrder asks for results in an order, page by page.
 type ResultOrder struct {
-	// OrderBy is timestamp, severity (critical, high, medium, low, info, then all others), result, source, policy, rule, category,
-	// report.namespace, subject.kind, subject.namespace or subject.name. Results that are equal in it are ordered by time, the
-	// newest first, and then by the namespaces, kinds and names of their reports, and their index in these. Those without a time are behind
-	// the others in any case. Empty for the newest first.
+	// OrderBy is timestamp, severity (critical, high, medium, low, info, then all others), result, source, policy, rule,
+	// category, report.namespace, subject.kind, subject.namespace or subject.name. Results that are equal in it are
+	// ordered by time, the newest first, and then by the namespaces, kinds and names of their reports, and their index
+	// in these. Results without a time always come last. Empty for the newest first.
 	// +optional
 	OrderBy string `json:"orderBy,omitempty"`
-	// Descending turns the order of orderBy around.
+	// Descending reverses the order of orderBy.
 	// +optional
 	Descending bool `json:"descending,omitempty"`
 	// Limit is the largest number of results, 1000 at most; 100 where it is 0.

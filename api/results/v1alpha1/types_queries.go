@@ -5,7 +5,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ResultQuery is a question about the results of all namespaces and those outside of namespaces. It is answered when it
+// ResultQuery is a question about results, both in all namespaces and outside namespaces. It is answered when it
 // is created, and not stored.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -45,9 +45,10 @@ type ResultQuerySpec struct {
 	// result == "fail" && severity in ["critical", "high"]. Empty for all.
 	// +optional
 	Filter string `json:"filter,omitempty"`
-	// GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, cluster included, with
-	// properties as properties["name"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of
-	// the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.
+	// GroupBy are the fields whose values are counted separately: every field of filters except timestamp and
+	// report.created, and also cluster, with properties as properties["name"]; message, with {name}, {namespace} and {uid}
+	// where it names the resource; and day, the date of the timestamp in UTC, such as 2026-11-25. Empty for one count of
+	// everything.
 	// +optional
 	// +listType=atomic
 	GroupBy []string `json:"groupBy,omitempty"`
@@ -62,13 +63,13 @@ type ResultQuerySpec struct {
 	// OrderBy is a field of groupBy, an aggregate or results. Empty for the order of groupBy.
 	// +optional
 	OrderBy string `json:"orderBy,omitempty"`
-	// Descending turns the order around.
+	// Descending reverses the order.
 	// +optional
 	Descending bool `json:"descending,omitempty"`
 	// Limit is the largest number of groups, 1000 at most; 100 where it is 0.
 	// +optional
 	Limit int32 `json:"limit,omitempty"`
-	// Results asks for results in place of groups. Nothing but filter can stand beside it.
+	// Results asks for results in place of groups. It can be combined only with filter.
 	// +optional
 	Results *ResultOrder `json:"results,omitempty"`
 }

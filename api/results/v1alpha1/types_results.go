@@ -63,7 +63,7 @@ type Subject struct {
 	// Kind of the resource.
 	// +optional
 	Kind string `json:"kind,omitempty"`
-	// Namespace of the resource; empty outside of namespaces.
+	// Namespace of the resource; empty outside namespaces.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 	// Name of the resource.
@@ -92,7 +92,7 @@ func (s *Subject) String() string {
 type ReportReference struct {
 	// Kind is PolicyReport, ClusterPolicyReport, Report or ClusterReport.
 	Kind string `json:"kind"`
-	// Name of the report. Its namespace is that of the result.
+	// Name of the report, which is in the result's namespace.
 	Name string `json:"name"`
 	// Index of the result among those of the report, from 0.
 	Index int32 `json:"index"`
@@ -131,12 +131,12 @@ type Consistency string
 const (
 	// ConsistencySnapshot says that this page and those before it show one state, that of resourceVersion.
 	ConsistencySnapshot Consistency = "Snapshot"
-	// ConsistencyStable says that reports have changed since the first page. What existed all the time is in exactly one page, as it was
-	// when that page was read; what came or went may be in none.
+	// ConsistencyStable says that reports have changed since the first page. Results that existed all the time are in
+	// exactly one page, in their state when that page was read; results that were created or deleted may be in none.
 	ConsistencyStable Consistency = "Stable"
 )
 
-// ClusterPolicyResult is a result in a report outside of namespaces.
+// ClusterPolicyResult is a result in a report outside namespaces.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ClusterPolicyResult struct {

@@ -57,7 +57,7 @@ type PolicySummaryList struct {
 	Items []PolicySummary `json:"items"`
 }
 
-// ClusterPolicySummary counts the results of a policy in all reports, those outside of namespaces included.
+// ClusterPolicySummary counts the results of a policy in all reports, including those outside namespaces.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ClusterPolicySummary struct {

@@ -49,7 +49,7 @@ func schema_docket_api_results_v1alpha1_ClusterPolicyResult(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterPolicyResult is a result in a report outside of namespaces.",
+				Description: "ClusterPolicyResult is a result in a report outside namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -242,7 +242,7 @@ func schema_docket_api_results_v1alpha1_ClusterPolicySummary(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterPolicySummary counts the results of a policy in all reports, those outside of namespaces included.",
+				Description: "ClusterPolicySummary counts the results of a policy in all reports, including those outside namespaces.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1466,7 +1466,7 @@ func schema_docket_api_results_v1alpha1_ReportReference(ref common.ReferenceCall
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the report. Its namespace is that of the result.",
+							Description: "Name of the report, which is in the result's namespace.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1892,14 +1892,14 @@ func schema_docket_api_results_v1alpha1_ResultOrder(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"orderBy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OrderBy is timestamp, severity (critical, high, medium, low, info, then all others), result, source, policy, rule, category, report.namespace, subject.kind, subject.namespace or subject.name. Results that are equal in it are ordered by time, the newest first, and then by the namespaces, kinds and names of their reports, and their index in these. Those without a time are behind the others in any case. Empty for the newest first.",
+							Description: "OrderBy is timestamp, severity (critical, high, medium, low, info, then all others), result, source, policy, rule, category, report.namespace, subject.kind, subject.namespace or subject.name. Results that are equal in it are ordered by time, the newest first, and then by the namespaces, kinds and names of their reports, and their index in these. Results without a time always come last. Empty for the newest first.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"descending": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Descending turns the order of orderBy around.",
+							Description: "Descending reverses the order of orderBy.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -1928,7 +1928,7 @@ func schema_docket_api_results_v1alpha1_ResultQuery(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResultQuery is a question about the results of all namespaces and those outside of namespaces. It is answered when it is created, and not stored.",
+				Description: "ResultQuery is a question about results, both in all namespaces and outside namespaces. It is answered when it is created, and not stored.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1995,7 +1995,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, cluster included, with properties as properties[\"name\"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.",
+							Description: "GroupBy are the fields whose values are counted separately: every field of filters except timestamp and report.created, and also cluster, with properties as properties[\"name\"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, the date of the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2044,7 +2044,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 					},
 					"descending": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Descending turns the order around.",
+							Description: "Descending reverses the order.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -2058,7 +2058,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 					},
 					"results": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Results asks for results in place of groups. Nothing but filter can stand beside it.",
+							Description: "Results asks for results in place of groups. It can be combined only with filter.",
 							Ref:         ref(v1alpha1.ResultOrder{}.OpenAPIModelName()),
 						},
 					},
@@ -2167,7 +2167,7 @@ func schema_docket_api_results_v1alpha1_Subject(ref common.ReferenceCallback) co
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Namespace of the resource; empty outside of namespaces.",
+							Description: "Namespace of the resource; empty outside namespaces.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
