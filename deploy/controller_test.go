@@ -54,7 +54,7 @@ func TestControllerPod(t *testing.T) {
 	if port := container.Ports[0]; port.Name != "metrics" || port.ContainerPort != 8080 {
 		t.Errorf("port %v", port)
 	}
-	// At the end 10 s for reports that are due, 5 s for whoever reads metrics, and the lease.
+	// At the end the controller needs 10 s for due reports, 5 s for a last reading of its metrics, and time for the lease.
 	if grace := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; grace < 20*time.Second {
 		t.Errorf("killed after %s", grace)
 	}
@@ -206,7 +206,7 @@ func TestControllerChartValues(t *testing.T) {
 	if image := controllerPod(t, all).Containers[0].Image; image != controllerName+"@"+digest {
 		t.Errorf("image %s", image)
 	}
-	// Whoever does not ask for the controller gets nothing of it.
+	// An installation that does not ask for the controller gets no object of it.
 	for key := range helm(t, "reports", "monitoring.enabled=true", "controller.crds.install=true") {
 		if strings.Contains(key, "controller") || strings.HasPrefix(key, "CustomResourceDefinition") {
 			t.Errorf("there is %s", key)

@@ -32,7 +32,7 @@ func TestPods(t *testing.T) {
 			pod := podOf(t, kustomize(t, v.overlay))
 			checkSecurity(t, pod)
 			checkProbes(t, pod, checkArguments(t, pod))
-			// Whoever installs a second cluster on one database need not think of it.
+			// A second cluster can be installed on one database without thinking of its name.
 			if args := pod.Containers[0].Args; !slices.Contains(args, "--cluster=auto") {
 				t.Errorf("the arguments %q do not have --cluster=auto", args)
 			}

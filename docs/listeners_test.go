@@ -32,7 +32,7 @@ var listens = map[string][]string{
 	"github.com/docket-project/docket/internal/plane/statedir": {"Listen*"},
 }
 
-// listeners are all places that listen, with the tests of their bounds or the reason for none: whoever adds one decides.
+// listeners are all places that listen, with the tests of their bounds or the reason for none. Each place needs one.
 var listeners = map[string]string{
 	"internal/kit/connections/server.go: http.Server": "TestServerHasAllBounds",
 

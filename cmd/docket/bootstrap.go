@@ -150,7 +150,7 @@ func completeFormats(command *cobra.Command, flags *pflag.FlagSet) *cobra.Comman
 	return command
 }
 
-// completeGroups offers the groups that are not there yet.
+// completeGroups offers the groups that are not on the command line yet.
 func completeGroups(_ *cobra.Command, have []string, _ string) ([]string, cobra.ShellCompDirective) {
 	left := slices.DeleteFunc(bootstrap.Groups(), func(group string) bool { return slices.Contains(have, group) })
 	return left, cobra.ShellCompDirectiveNoFileComp

@@ -78,7 +78,7 @@ func TestConsoleForTeam(t *testing.T) {
 	if code, body := get("/api/v1/namespaces", ""); code != http.StatusUnauthorized {
 		t.Errorf("without a token: %d %s", code, body)
 	}
-	// What only whoever started it should know is not told.
+	// Only the person who started the console may know the rest.
 	if _, body := get("/console.json", "alice"); body != `{"cluster":"","context":"work","kubectl":["kubectl"],"signIn":"token"}` {
 		t.Errorf("the pages know %s", body)
 	}

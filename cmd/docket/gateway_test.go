@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/cli"
 )
 
-// TestGatewayCommand: mistakes are told with their flag and the exit code of wrong use, and
+// TestGatewayCommand: errors name their flag and have the exit code of wrong use, and
 // the help teaches.
 func TestGatewayCommand(t *testing.T) {
 	t.Parallel()

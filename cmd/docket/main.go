@@ -5,7 +5,7 @@
 // as ordinary Kubernetes objects. Run `docket --help` for its subcommands.
 //
 // It exits with 0 after success, 1 after a failure, and 2 when it was called in a
-// wrong way; `docket conformance` also with 2 when it could not find out what it was to.
+// wrong way; `docket conformance` also with 2 when it could not complete the examination.
 package main
 
 import (

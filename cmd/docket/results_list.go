@@ -55,7 +55,7 @@ func (f *resultsFlags) list(ctx context.Context, format resultview.Format, sorte
 	return nil
 }
 
-// all lists results in the order of their reports. It returns a note about what is left out.
+// all lists results in the order of their reports. It returns a note if the list is not complete.
 func (f *resultsFlags) all(
 	ctx context.Context, client *resultview.Client, namespace string, limit int, each func(*v1alpha1.PolicyResult) error,
 ) (note string, err error) {

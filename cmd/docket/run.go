@@ -51,7 +51,7 @@ placeholders into the arguments, and nothing is appended:
 			return options.Run(command.Context(), args, p.Out, p.ErrOut, clock.RealClock{})
 		},
 	}
-	// What comes after the command's name is the command's, with or without --.
+	// Arguments after the command's name belong to the command, with or without --.
 	command.Flags().SetInterspersed(false)
 	return cli.WithSettings(p, command, options.Flags())
 }
