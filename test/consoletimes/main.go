@@ -5,7 +5,7 @@
 //
 //	go run ./test/consoletimes 'http://127.0.0.1:35645/sign-in?token=…'
 //
-// The link is that of docket up or docket console. The pages of a policy, a resource and a report are those of the first
+// The link comes from docket up or docket console. The pages of a policy, a resource and a report show the first
 // result that fails. A run fails if a page shows an error, or if results have changed meanwhile.
 package main
 
@@ -54,7 +54,7 @@ const view = `new Promise((resolve) => {
   location.hash = %q;
 })`
 
-// firstPaint is that of the document, in milliseconds after the start of navigation.
+// firstPaint measures the first paint of the document, in milliseconds after the start of navigation.
 const firstPaint = `new Promise((resolve) => {
   new PerformanceObserver((list) => list.getEntriesByName('first-contentful-paint').forEach((entry) => resolve(entry.startTime)))
     .observe({ type: 'paint', buffered: true });

@@ -96,7 +96,7 @@ func keyPair(t *testing.T, pair *certificate.Pair) tls.Certificate {
 	return result
 }
 
-// ask sends something to a webhook, whoever it is.
+// ask sends a request to a webhook as any caller could.
 func ask(t *testing.T, address string, certificates []tls.Certificate) error {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}

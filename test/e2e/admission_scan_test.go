@@ -25,7 +25,7 @@ const (
 	scannedPods = 4000
 	// floodRate is how many requests a second kube-apiserver gets, whether or not it has answered others.
 	floodRate = 100
-	// floodTimeout is that of the webhook. kube-apiserver refuses what is not answered in that time.
+	// floodTimeout is the webhook's timeout. kube-apiserver refuses requests that are not answered in that time.
 	floodTimeout = 3 * time.Second
 )
 

@@ -353,7 +353,7 @@ spec:
 `, slow), "apply", "-f", "-")
 	bad := fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: strict}, data: {text: %q}}", strings.Repeat("a", 4000))
 	c.waitRegistered(t, bad)
-	// The policy takes for ever: kube-apiserver gets our answer before its own time is up, when it would use other words.
+	// The policy never ends: kube-apiserver gets our answer before its own time is up, when it would use other words.
 	c.kubectl.Refused(t, bad, []string{"longer than"}, "create", "-f", "-")
 	c.flood(t, port)
 }

@@ -29,8 +29,8 @@ import (
 // them who may do what, and what quotas there are.
 type severalServers struct {
 	first, second *harness.Cluster
-	// ways to the reports: through the kube-apiservers and, since these keep their connections to whichever replica
-	// they have met, to the replicas themselves. Neighbours share nothing but databases.
+	// ways to the reports: through the kube-apiservers and, since these keep their connections to the first replica
+	// that they have met, to the replicas themselves. Neighbours share only databases.
 	ways []*rest.Config
 }
 
@@ -51,7 +51,7 @@ func TestSeveralAPIServers(t *testing.T) {
 	t.Run("quotas", s.testQuotas)
 }
 
-// reports are those of a namespace by one of the ways, in turn.
+// reports returns the reports of a namespace by one of the ways, in turn.
 func (s severalServers) reports(t *testing.T, way int, namespace string) reports {
 	t.Helper()
 	kind, err := sample.KindOf("policyreports")

@@ -43,7 +43,7 @@ type bootstrapped struct {
 
 func (b *bootstrapped) path(name string) string { return filepath.Join(b.folder, name) }
 
-// TestBootstrap registers a server with nothing but what `docket bootstrap` prints,
+// TestBootstrap registers a server with only the output of `docket bootstrap`,
 // replaces its certificate, and removes everything by the same List.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
@@ -226,7 +226,7 @@ func (b *bootstrapped) createReport(t *testing.T, name string) {
 		"create", "--namespace", "default", "-f", "-")
 }
 
-// testRoles: who has view may read reports; nobody may write by default, and producers
+// testRoles: users with the role view may read reports; nobody may write by default, and producers
 // may when they are bound.
 func (b *bootstrapped) testRoles(t *testing.T) {
 	b.kubectl.Run(t, "create", "rolebinding", "reader", "--namespace", "default", "--clusterrole=view", "--user=reader")

@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/internal/tools/chromium"
 )
 
-// browsingPatience is for all that one person does, on a slow machine.
+// browsingPatience is for everything that one person does, on a slow machine.
 const browsingPatience = 4 * time.Minute
 
 // startBrowser starts one that finds a host at an address of loopback, and believes its certificate. It ends with the test.

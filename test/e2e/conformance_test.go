@@ -220,7 +220,8 @@ func TestConformanceExtensions(t *testing.T) {
 		harness.RunExtension(t, server.Kubeconfig(), server.Dir, harness.SampleAPIServer(t), "--etcd-servers="+harness.StartEtcd(t).URL())
 		// The server answers 406 to an Accept header with protocol buffers and JSON, because its types
 		// have no protocol buffers. It decodes into types of Go, for which null in a list of strings is "",
-		// and what can't be decoded is refused as a whole. openapi-v2 is ours: docs/apiserver/aggregator.md says what is left out there.
+		// and refuses a body as a whole if it can't decode a part. openapi-v2 is ours:
+		// docs/apiserver/aggregator.md says which parts are left out there.
 		wantFailed(t, server.Kubeconfig(), []string{"accept-protobuf", "openapi-descriptions", "openapi-v2", "value-null-item", "value-type-cause"}, "--group-version=wardle.example.com/v1alpha1", "--resource=flunders,fischers")
 		wantFailed(t, server.Kubeconfig(), []string{"accept-protobuf", "openapi-v2", "value-type-cause"}, "--group-version=wardle.example.com/v1beta1", "--resource=flunders")
 	})

@@ -121,7 +121,7 @@ func askAsPages(t *testing.T, console *harness.Console) {
 	}
 }
 
-// checkStolenToken: who has the token of the console doesn't have the cluster.
+// checkStolenToken: the token of the console does not open the cluster.
 func checkStolenToken(t *testing.T, token *harness.Kubectl) {
 	t.Helper()
 	for _, test := range []struct {
@@ -173,7 +173,7 @@ func (b *bootstrapped) visit(t *testing.T, console *harness.Console, people []vi
 	}
 }
 
-// policies are those of the results in an answer.
+// policies returns the policies of the results in an answer.
 func policies(text string) []string {
 	var found []string
 	for _, match := range seenPolicy.FindAllStringSubmatch(text, -1) {

@@ -24,12 +24,11 @@ import (
 // badEntry is an entry that can't be used.
 type badEntry struct {
 	spec string
-	// reason is that of the condition Ready, text is in its message and in results.
+	// reason is the reason of the condition Ready, text is in its message and in results.
 	reason, text string
 }
 
-// badServices are ways in which a service can be of no use. The address is that of a server that
-// has one of them at each path.
+// badServices are unusable services. The server at the address shows one kind of trouble at each path.
 func badServices(address, authority, other string) map[string]badEntry {
 	call := func(path string) string {
 		return fmt.Sprintf("{apiCall: {url: %s%s, refreshIntervalSeconds: 1, caBundle: %q}}", address, path, authority)
@@ -57,7 +56,7 @@ func badResources() map[string]badEntry {
 	}
 }
 
-// badServer has one way of being of no use at each path.
+// badServer shows one kind of trouble at each path.
 func badServer(t *testing.T) *httptest.Server {
 	ended := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -30,8 +30,8 @@ const (
 	outagePolicies = 10
 )
 
-// TestControllerClusterAway: kube-apiserver is away in mid-scan. Afterwards the reports are those of a scan that nobody
-// disturbed.
+// TestControllerClusterAway: kube-apiserver is away in mid-scan. Afterwards the reports equal the reports of an
+// undisturbed scan.
 func TestControllerClusterAway(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
@@ -124,8 +124,8 @@ func inParallel(t *testing.T, n int, do func(ctx context.Context, i int) error) 
 	}
 }
 
-// outageChange is what happens to a ConfigMap as soon as kube-apiserver is back. Half of the namespaces are left alone: nothing but
-// what was found before brings their reports up to date.
+// outageChange is what happens to a ConfigMap as soon as kube-apiserver is back. Half of the namespaces are left alone:
+// only the earlier findings bring their reports up to date.
 func outageChange(i int) string {
 	switch {
 	case i%10 >= 5 && i >= outageSubjects:

@@ -272,9 +272,9 @@ func TestControllerServerAway(t *testing.T) {
 	c.wantResults(t, "shop", inShop("shop/labels", map[string]string{"a": "a"}, map[string]string{"two": "a"}))
 }
 
-// TestControllerReportsAPIMissing: the API of the reports is not there when the controller starts, first because nobody
-// has installed Docket, then because Docket is away when another replica begins to lead. The process stays, says what it
-// waits for, and writes complete reports once the API is there.
+// TestControllerReportsAPIMissing: the API of the reports is missing when the controller starts, first because nobody
+// has installed Docket, then because Docket is away when another replica begins to lead. The process stays, says why
+// it waits, and writes complete reports once the API is available.
 func TestControllerReportsAPIMissing(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

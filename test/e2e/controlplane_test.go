@@ -60,7 +60,7 @@ summary: {pass: 1}
 `
 
 // TestUpIsAControlPlane goes the way of somebody without a cluster: a namespace, a
-// custom resource, reports, an extension server that knows nothing of Docket, and the
+// custom resource, reports, an extension server that was written without Docket, and the
 // end of the namespace, which empties all of them.
 func TestUpIsAControlPlane(t *testing.T) {
 	t.Parallel()

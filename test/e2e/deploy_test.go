@@ -273,7 +273,7 @@ func everything(t *testing.T, kubectl *harness.Kubectl) []string {
 	return slices.Compact(lines)
 }
 
-// checkGone waits until there is what was there before, and nothing else.
+// checkGone waits until the cluster has the earlier objects, and no others.
 func checkGone(t *testing.T, kubectl *harness.Kubectl, before []string) {
 	t.Helper()
 	var now []string

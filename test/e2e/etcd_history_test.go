@@ -89,8 +89,8 @@ const (
 	changes    = 100 // more than that
 )
 
-// TestEtcdHistory: the server lets etcd and Kine drop history, an open watch doesn't suffer, and who comes with an
-// older version is told to list again. All of them wait for the same minutes.
+// TestEtcdHistory: the server lets etcd and Kine drop history, an open watch doesn't suffer, and a client with an
+// older version is asked to list again. All of them wait for the same minutes.
 func TestEtcdHistory(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestEtcdHistory(t *testing.T) {
 	}
 }
 
-// history is a server with a report that was changed more often than Kine remembers in any case.
+// history is a server with a report that was changed more often than Kine ever remembers.
 type history struct {
 	etcd    *harness.EtcdAPI
 	server  *harness.Server

@@ -132,8 +132,8 @@ func TestEtcdKilled(t *testing.T) {
 	}
 }
 
-// TestKineDatabaseAway: Kine is there and its database is not. Clients are told to
-// come again, and get what they wrote when it is back.
+// TestKineDatabaseAway: Kine runs and its database does not. Clients are asked to
+// retry, and get the reports that they wrote when it is back.
 func TestKineDatabaseAway(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

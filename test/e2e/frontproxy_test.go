@@ -21,7 +21,7 @@ import (
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-// fredsRights: fred may do all but create, in one namespace.
+// fredsRights: fred may do everything except create, in one namespace.
 const fredsRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

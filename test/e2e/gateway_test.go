@@ -73,9 +73,8 @@ func serveReports(t *testing.T, gateway *harness.Server) {
 		"--database=sqlite://"+t.TempDir()+"/reports.db", "--cluster=behind-the-gateway")
 }
 
-// TestGatewayWithRightsInOneNamespace: whoever may do something directly may do it
-// through the gateway, and may do no more; and an extension that the cluster does not
-// know is there beside it.
+// TestGatewayWithRightsInOneNamespace: a user may do through the gateway exactly as much as
+// directly; and an extension that the cluster does not know is served beside it.
 func TestGatewayWithRightsInOneNamespace(t *testing.T) {
 	t.Parallel()
 	c := harness.SharedCluster(t)
@@ -108,7 +107,7 @@ func testGatewayPassesOn(t *testing.T, c *harness.Cluster, mine owner, kubectl *
 	kubectl.RunInput(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: second}\ndata: {a: c}\n", "apply", "--server-side", "-f", "-")
 	kubectl.RunInput(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: second}\ndata: {a: d}\n", "apply", "--server-side", "-f", "-")
 	events := kubectl.Watch(t, "configmaps")
-	for range 2 { // What is there.
+	for range 2 { // The existing ConfigMaps.
 		harness.Next(t, events)
 	}
 	kubectl.Run(t, "patch", "configmap", "first", "--type=merge", "-p", `{"data":{"a":"e"}}`)
@@ -154,7 +153,7 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, mine owner, kubectl 
 	deleteWidgets(t, admin)
 	waitUntil(t, "the gateway forgets the custom resource", func() bool { return !served() })
 
-	// The cluster doesn't know what is to go with the namespace; the gateway does.
+	// The cluster doesn't know which reports have to end with the namespace; the gateway does.
 	admin.Run(t, "delete", "pods", "--all", "--force", "--grace-period=0") // There is no kubelet that ends them.
 	admin.Run(t, "delete", "namespace", mine.apps)
 	admin.RunInput(t, mine.rights(), "apply", "-f", "-")
@@ -282,8 +281,8 @@ func TestGatewayNamespaceMadeAnew(t *testing.T) {
 	wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
 }
 
-// TestGatewayShadow: an extension may take a group version from the cluster for those who go
-// through the gateway, if it is told to, and from nobody else; when it ends, the cluster's is back.
+// TestGatewayShadow: an extension may take a group version from the cluster for clients of
+// the gateway, if a flag allows it, and for nobody else; when it ends, the cluster's is back.
 func TestGatewayShadow(t *testing.T) {
 	t.Parallel()
 	c := harness.StartCluster(t)

@@ -34,7 +34,7 @@ type ledger struct {
 	mu         sync.Mutex // guards the fields below
 	counters   map[string]int
 	deleted    map[string]bool
-	retried    map[string]int // retriable errors by what they were
+	retried    map[string]int // retriable errors by their reason
 	unexpected []string       // errors that no client would retry
 	writes     int
 }
@@ -180,7 +180,7 @@ func (l *ledger) count() int {
 	return l.writes
 }
 
-// check compares everything that was acknowledged with what is there.
+// check compares everything that was acknowledged with the stored reports.
 func (l *ledger) check(t testing.TB) {
 	t.Helper()
 	list, err := l.reports.List(t.Context(), metav1.ListOptions{})

@@ -21,7 +21,7 @@ import (
 )
 
 // all returns the reports that nobody changes, as clients see them: by kind and key,
-// without what is about storage.
+// without the fields about storage.
 func (m *migration) all(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}

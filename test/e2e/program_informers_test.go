@@ -116,7 +116,7 @@ func kindOf(t *testing.T, resource schema.GroupVersionResource) sample.Kind {
 	return kind
 }
 
-// beginnings notes how informers ask for what is there.
+// beginnings notes how informers ask for the existing objects.
 type beginnings struct {
 	http.RoundTripper
 
@@ -144,7 +144,7 @@ func (b *beginnings) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // startInformers starts for each kind an informer of each sort, once with a watch that
-// begins with what is there and once with a list. They end with the test.
+// begins with the existing objects and once with a list. They end with the test.
 func startInformers(t *testing.T, config *rest.Config, kinds []sample.Kind) []*informer {
 	t.Helper()
 	var informers []*informer

@@ -69,7 +69,7 @@ func TestProgramKyverno(t *testing.T) {
 
 // kyvernoFound is what a run leaves.
 type kyvernoFound struct {
-	steps      map[string]map[string]any // the reports after each step, by what they are about
+	steps      map[string]map[string]any // the reports after each step, by their subject
 	complaints []string
 }
 
@@ -224,8 +224,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// after waits until the reports are those of a step and nothing is left of the work on
-// them, and keeps them.
+// after waits until the reports have the content of a step and no work on
+// them is left, and keeps them.
 func (k *kyvernoRun) after(step string, done func(tally) bool) tally {
 	k.t.Helper()
 	started := time.Now()

@@ -119,7 +119,7 @@ func register(t *testing.T, c *harness.Cluster, b backing) *harness.Replica {
 	return replica
 }
 
-// engines are the names of all but CRDs.
+// engines are the names of all backings except CRDs.
 func engines(backings []backing) []string {
 	var names []string
 	for _, b := range backings {

@@ -123,7 +123,7 @@ func (s *team) testHeaders(t *testing.T) {
 	rose.sees("rtyler", "of-team-b", "Live")
 }
 
-// wantsSignIn: who has no session gets to the provider, whatever headers they send.
+// wantsSignIn: people without a session get to the provider, whatever headers they send.
 func (s *team) wantsSignIn(t *testing.T, forged http.Header) {
 	t.Helper()
 	for _, header := range []http.Header{{}, forged} {

@@ -136,7 +136,7 @@ func apiProblem(t *testing.T, k *harness.Kubectl, reports openAPI) string {
 	return ""
 }
 
-// TestRegistrationMistakes: what is wrong is told in the APIService, and the rest of
+// TestRegistrationMistakes: the APIService says what is wrong, and the rest of
 // the cluster does not notice.
 func TestRegistrationMistakes(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func (w *walker) followResults() {
 // elapsed is what is another at each run: ages and times.
 var elapsed = regexp.MustCompile(`^(\d+[smhd])+$|^"?\d{4}-\d\d-\d\dT`)
 
-// words are those of a line that are the same at each run.
+// words are the words of a line that are the same at each run.
 func words(line string) string {
 	var same []string
 	for _, word := range strings.Fields(line) {

@@ -34,7 +34,7 @@ type walker struct {
 }
 
 // newWalker opens a shell as readers have it: in a folder with the parts of the repository that pages
-// name, with our binaries and kubectl in PATH. The blocks to follow are those of the plan in walk_list_test.go.
+// name, with our binaries and kubectl in PATH. The plan in walk_list_test.go lists the blocks to follow.
 func newWalker(t *testing.T, kubeconfig string) *walker {
 	t.Helper()
 	w := &walker{t: t, dir: t.TempDir(), left: map[string][]string{}}

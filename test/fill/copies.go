@@ -23,7 +23,7 @@ const filledTables = "('object', 'report', 'subject', 'term')"
 
 // copySteps add docket.copies copies of each PolicyReport of the cluster docket.cluster, both of which are settings
 // of the session, in one transaction. A copy differs in its key, UID, subject and the terms that no two reports share.
-// Its value is that of the original, byte by byte, with the original's name in it.
+// It has the same value as the original, byte by byte, with the original's name in it.
 // Terms that no two reports share have no key (docs/adr/0026-keys-in-the-term-index.md).
 var copySteps = []step{
 	{"originals", `

@@ -65,7 +65,7 @@ func phaseNames() []string {
 	return names
 }
 
-// defaultPhases are all but the one that only waits, and rewrite, which is a second way to update.
+// defaultPhases are all phases except the one that only waits, and rewrite, which is a second way to update.
 func defaultPhases() []string {
 	return slices.DeleteFunc(phaseNames(), func(name string) bool { return name == "idle-watch" || name == "rewrite" })
 }

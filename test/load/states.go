@@ -56,7 +56,7 @@ func (l *loader) same(i int, found state) error {
 	return nil
 }
 
-// check compares all objects with what they were when they were last written; an operation is one page.
+// check compares all objects with their state when they were last written; an operation is one page.
 func (l *loader) check(ctx context.Context, r *recorder) error {
 	found, err := l.inventory(ctx, r)
 	if err != nil {

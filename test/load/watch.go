@@ -119,7 +119,7 @@ func (l *loader) writeForWatchers(ctx context.Context, r *recorder) map[string][
 
 // sightings are the writes that one watcher saw, by their times of sending.
 type sightings struct {
-	ended chan struct{} // closed when the watch is over
+	ended chan struct{} // closed when the watch has ended
 
 	mu      sync.Mutex // guards the fields below
 	times   map[int64]bool

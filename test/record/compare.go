@@ -117,7 +117,7 @@ type comparison struct {
 	report func(where, want, got string)
 }
 
-// value compares what came with what was recorded. Metadata goes first: it gives symbols their values.
+// value compares a received value with the recorded one. Metadata goes first: it gives symbols their values.
 func (c *comparison) value(where string, want, got any) {
 	switch want := want.(type) {
 	case map[string]any:

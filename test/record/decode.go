@@ -137,7 +137,7 @@ func passing(event any) bool {
 		text(event, "object", "metadata", "annotations", metav1.InitialEventsAnnotationKey) != "true"
 }
 
-// text returns a string inside of JSON, "" if there is none.
+// text returns a string in a JSON value, "" if there is none.
 func text(value any, path ...string) string {
 	for _, key := range path {
 		fields, ok := value.(map[string]any)

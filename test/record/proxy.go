@@ -217,8 +217,8 @@ func (t *tee) Close() error {
 	return t.ReadCloser.Close()
 }
 
-// Recording returns what came until now, with symbols. Secrets are words besides the address and the
-// token of the server that must not be in it. Whatever could not be recorded is an error.
+// Recording returns the exchanges until now, with symbols. Secrets are words besides the address and the
+// token of the server that must not be in it. It returns an error for everything that could not be recorded.
 func (p *Proxy) Recording(header Header, secrets ...string) (*Recording, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -59,8 +59,8 @@ type Response struct {
 	Header map[string]string `json:"header,omitempty"`
 	Body   any               `json:"body,omitempty"`
 	Events []any             `json:"events,omitempty"`
-	// Open says that this is a watch that still ran when the recording ended: nothing but Events may
-	// come, whatever else happens.
+	// Open says that this is a watch that still ran when the recording ended: a replay expects its Events
+	// and no others.
 	Open bool `json:"open,omitempty"`
 }
 

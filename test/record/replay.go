@@ -211,7 +211,7 @@ func withoutProtobuf(mediaType string) string {
 	return mediaType
 }
 
-// initial is how many events a watch begins with that are about what was there before: up to the bookmark
+// initial is how many events a watch begins with that are about earlier objects: up to the bookmark
 // after them.
 func initial(events []any) int {
 	return 1 + slices.IndexFunc(events, func(event any) bool {

@@ -184,7 +184,7 @@ func (n *normalizer) metadata(versionKind string, metadata map[string]any) map[s
 		case !isText || value == "":
 			out[key] = n.value(metadata[key])
 		case key == "resourceVersion" && versionKind == symbolList && value != "0":
-			out[key] = n.symbol(symbolList, value) // By chance it is that of an object, too.
+			out[key] = n.symbol(symbolList, value) // By chance it may be an object's version, too.
 		case key == "resourceVersion":
 			out[key] = n.version(versionKind, value)
 		case key == "continue":

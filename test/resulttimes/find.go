@@ -114,7 +114,7 @@ func largest[T any](all map[string]T, size func(T) int64) (key string) {
 	return key
 }
 
-// path is that of a resource of the group.
+// path returns the path of a resource of the group.
 func path(resource string) string {
 	return "/apis/" + v1alpha1.SchemeGroupVersion.String() + "/" + resource
 }

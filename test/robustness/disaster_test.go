@@ -42,7 +42,7 @@ func (s *server) changeAfter(t *testing.T) {
 // survivors are what there is in the end.
 func survivors() []string { return slices.Concat(named("after", 0, 10), named("kept", 0, 15)) }
 
-// expectSurvivors expects that all informers have what is left, and nothing of what is gone.
+// expectSurvivors expects that all informers have the surviving reports, and none of the lost ones.
 func (s *server) expectSurvivors(t *testing.T, informers ...*informer) {
 	t.Helper()
 	if diff := cmp.Diff(survivors(), s.expectEqual(t, informers...)); diff != "" {
@@ -51,7 +51,7 @@ func (s *server) expectSurvivors(t *testing.T, informers ...*informer) {
 }
 
 // TestStandbyThatLacksCommits: the primary dies, and the standby that is promoted has not got the last commits. Servers
-// that die with it know nothing of what was lost when they start again, but their clients do.
+// that die with it no longer know the lost reports when they start again, but their clients do.
 func TestStandbyThatLacksCommits(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

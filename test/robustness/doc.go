@@ -3,7 +3,7 @@
 
 // Package robustness kills real servers and databases under load, and checks
 // afterwards that nothing acknowledged was lost and that no watcher missed or
-// repeated an event (docs/operate/guarantees.md, S1 to S3). It also has databases forget
-// what they acknowledged, by snapshots and standbys, and checks that informers end
-// with what is left (S8). Tests only.
+// repeated an event (docs/operate/guarantees.md, S1 to S3). It also makes databases forget
+// acknowledged writes, by snapshots and standbys, and checks that informers end
+// with the surviving reports (S8). Tests only.
 package robustness

@@ -75,8 +75,8 @@ func TestKillPostgres(t *testing.T) {
 	run(t, []*server{s}, kills(), func(*rand.Rand) { database.Kill(t); database.Start(t) })
 }
 
-// load writes through servers and watches them, and remembers what it was
-// told.
+// load writes through servers and watches them, and remembers the
+// answers.
 type load struct {
 	t       *testing.T
 	servers []*server

@@ -238,7 +238,7 @@ func (w *webhook) destination(i int) question {
 	}, allowed)
 }
 
-// nothing asks for a ConfigMap, about which there is no policy: what is left is the way there and
+// nothing asks for a ConfigMap, about which there is no policy: it measures only the way there and
 // back.
 func (w *webhook) nothing(i int) question {
 	name := fmt.Sprintf("map-%d", i)

@@ -106,8 +106,8 @@ func newBeside(b *testing.B, pods int) *beside {
 	return s
 }
 
-// contest has a controller report on what is there, for ten minutes at most, prints what that took, and returns what was requested
-// meanwhile.
+// contest makes a controller report on the existing objects, for up to ten minutes. It prints the cost, and returns the
+// requests that were made meanwhile.
 func (s *beside) contest(c contestant, tolerated ...call) string {
 	s.b.Helper()
 	s.begin(s.pods, podSecurityPolicies, 0)

@@ -147,7 +147,7 @@ func measure(b *testing.B, v variant) measurement {
 	return m
 }
 
-// namespaceExists is what the load command is told about namespaces that it would create.
+// namespaceExists is the answer that the load command gets for namespaces that it would create.
 var namespaceExists = call{"namespaces", "POST", "409"}
 
 // add keeps results; of creates, which come in chunks, the sum.

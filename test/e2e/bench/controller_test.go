@@ -132,7 +132,7 @@ func (s *scanned) end(results, fail int64) {
 	row("requests meanwhile", "%s", s.audit.end(accountLater))
 }
 
-// accountLater is what kube-apiserver itself is told about the service account of a new namespace, for which it waits.
+// accountLater is the answer that kube-apiserver itself gets while it waits for the service account of a new namespace.
 var accountLater = call{"serviceaccounts", "GET", "404"}
 
 // tally is what the reports say in all, and how many there are.

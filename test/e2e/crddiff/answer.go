@@ -126,7 +126,7 @@ func (n normalizer) value(value any, key string) any {
 	}
 }
 
-// managerOf returns by what entries of managedFields are told apart. Servers sort them by time, whose
+// managerOf returns the key that distinguishes entries of managedFields. Servers sort them by time, whose
 // seconds may differ.
 func managerOf(entry any) string {
 	fields, _ := entry.(map[string]any)
@@ -150,7 +150,7 @@ func (n normalizer) field(text, key string) string {
 	return n.text(text)
 }
 
-// recent returns a mark for a time of today's servers, and what it was given for any other.
+// recent returns a mark for a time of today's servers, and any other time unchanged.
 func recent(text string) string {
 	if moment, err := time.Parse(time.RFC3339, text); err == nil && time.Since(moment).Abs() < time.Hour {
 		return "<now>"

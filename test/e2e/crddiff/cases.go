@@ -23,7 +23,7 @@ const (
 // Step is a request. Its texts have marks for what only the server knows.
 type Step struct {
 	Method string
-	// Path is that of the object, or of all objects of the kind in the namespace, and what comes after.
+	// The path names the object or, for a Collection, all objects of the kind in the namespace; Suffix follows.
 	Collection bool
 	Suffix     string
 	Query      url.Values

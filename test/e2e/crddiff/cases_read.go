@@ -31,7 +31,7 @@ func deleteStory(g *generator, kind Kind) []Step {
 			s = s.with("orphanDependents", pick(g, "true", "false", "x"))
 		}
 		steps = append(steps, s)
-		// The garbage collector goes on with it, when it comes to that.
+		// The garbage collector finishes the deletion at some time.
 		collected = collected || s.Query.Has("orphanDependents") || s.Query.Get("propagationPolicy") == "Orphan" || s.Body != nil && s.Body.Get("orphanDependents") != nil
 		if collected {
 			return steps
@@ -84,7 +84,7 @@ func collectionStory(g *generator, kind Kind) []Step {
 		s = s.with("dryRun", "All")
 	}
 	if s.Body != nil && s.Body.Get("orphanDependents") != nil {
-		return []Step{post(g.plain(kind)), s} // The garbage collector goes on with it.
+		return []Step{post(g.plain(kind)), s} // The garbage collector finishes the deletion.
 	}
 	return []Step{post(g.plain(kind)), s, list(), get()}
 }

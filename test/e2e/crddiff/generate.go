@@ -12,7 +12,7 @@ import (
 )
 
 // generator makes values of a schema. wild is how likely a value is one that the schema may not
-// allow, from 0 to 1; common tells that no value shall be at an edge.
+// allow, from 0 to 1; common says that no value is to be at an edge.
 type generator struct {
 	*rand.Rand
 
@@ -112,7 +112,7 @@ func (g *generator) string() string {
 		return quote(pick(g, "a", "team-a", "Pod", "v1", "apps/v1", "some words", "In", "pass", "high", strconv.Itoa(g.IntN(100))))
 	}
 	if g.chance(g.wild) {
-		// Halves of pairs, an escape that is none, bytes that are no UTF-8, a control character as it is.
+		// Halves of pairs, a bad escape, bytes that are no UTF-8, a control character as it is.
 		return pick(g, `"\ud800"`, `"\udc00x"`, `"\x"`, "\"\xff\xfe\"", "\"\xc3\x28\"", "\"\x01\"", `"\u12"`)
 	}
 	return pick(g, `""`, `" "`, `"é"`, `"e\u0301"`, `"日本"`, `"😀"`, `"\ud83d\ude00"`, `"\u0000"`, `"\u2028"`, `"<b>&"`, `"\/"`, `"null"`, `"1"`,

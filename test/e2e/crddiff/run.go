@@ -20,7 +20,7 @@ type Runner struct {
 	Left, Right *Target
 	// Namespace is there on both, with the objects' owner in it.
 	Namespace string
-	// Known returns what a difference is known as, "" if it is news; nil knows none.
+	// Known returns the name of a known difference, "" for a new one; if it is nil, all are new.
 	Known func(Seen) string
 
 	// Prefix is what the names of objects begin with, another one for each runner of a server.
@@ -34,13 +34,13 @@ func (r *Runner) newName(what string) string {
 	return fmt.Sprintf("%s%s-%d", r.Prefix, what, r.runs.Add(1))
 }
 
-// Seen is a difference with what it is the difference of.
+// Seen is a difference, and where it was seen.
 type Seen struct {
 	Difference
 
 	Kind Kind
 	Step Step
-	// Answers are that of the left server and that of the right one.
+	// Answers of the left and the right server.
 	Answers [2]*Answer
 }
 

@@ -75,7 +75,7 @@ func (s *sequence) watch(ctx context.Context) (watchPairs, error) {
 	return pairs, nil
 }
 
-// compare waits for the end of both and compares what came.
+// compare waits for the end of both watches and compares their events.
 func (w *watchPair) compare(ctx context.Context) []Difference {
 	left, right := w.left.until(ctx), w.right.until(ctx)
 	if a, b := kindsOfEvents(left), kindsOfEvents(right); a != b {

@@ -4,6 +4,6 @@
 // Package harness runs `docket up` and control planes with `docket serve`, and kubectl
 // against them. Tests use it; nothing else does.
 //
-// The programs are those of hack/build.sh. Each server has a goroutine that reads
-// its output and ends with it; each server ends with its test at the latest.
+// hack/build.sh builds the programs. Each server has a goroutine that reads
+// its output and ends with it; each server ends with its test if not sooner.
 package harness

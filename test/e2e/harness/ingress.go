@@ -86,7 +86,7 @@ func (i *Ingress) Send(address string) {
 // passOn is a handler that sends requests to an address, with the host for which they are, and who sent them.
 func passOn(address string) http.Handler {
 	return &httputil.ReverseProxy{
-		// What is behind may serve one connection at a time.
+		// The server behind may serve one connection at a time.
 		Transport: &http.Transport{DisableKeepAlives: true},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: address})

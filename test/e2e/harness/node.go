@@ -32,7 +32,7 @@ func (c *Cluster) StartKubelet(t testing.TB, node string) *Kubelet {
 		fmt.Fprintf(w, "this is %s", r.URL.Path) //nolint:gosec // No browser reads it.
 	}))
 	t.Cleanup(k.web.Close)
-	// kube-apiserver doesn't verify kubelets unless it is told by whom they are signed.
+	// kube-apiserver verifies kubelets only if it has their authority.
 	k.server = httptest.NewTLSServer(k.handler())
 	t.Cleanup(func() {
 		k.server.CloseClientConnections()

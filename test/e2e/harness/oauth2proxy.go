@@ -15,7 +15,7 @@ import (
 )
 
 // StartOAuth2Proxy starts oauth2-proxy as a sidecar of the console with these arguments,
-// but for the addresses in them. It returns where it listens, and ends with the test.
+// except for the addresses in them. It returns where it listens, and ends with the test.
 func StartOAuth2Proxy(t testing.TB, provider *Provider, console *Console, arguments []string) string {
 	t.Helper()
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(testenv.FreePort(t)))

@@ -206,7 +206,7 @@ func (p *pod) environment(ctx context.Context, wanted *corev1.Pod) ([]string, er
 	return variables, nil
 }
 
-// fields are those of a pod that its variables and files may show.
+// fields are the fields of a pod that its variables and files may show.
 func fields(wanted *corev1.Pod) map[string]string {
 	return map[string]string{
 		"metadata.name": wanted.Name, "metadata.namespace": wanted.Namespace, "metadata.uid": string(wanted.UID),

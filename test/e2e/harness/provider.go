@@ -37,13 +37,13 @@ const (
 // portalPackages are the portal, and what it loads for OpenID Connect without depending on it.
 const portalPackages = "liblemonldap-ng-portal-perl,libgd-securityimage-perl,libimage-magick-perl,libio-string-perl,libstring-random-perl"
 
-// Provider is an OpenID provider: LemonLDAP::NG, as Debian has it. People are those of its demonstrations: their names are
-// their passwords, dwho has the address dwho@badwolf.org and is in the groups timelords and users, rtyler has
+// Provider is an OpenID provider: LemonLDAP::NG, as Debian has it. Its people come from its demonstration: their
+// names are their passwords, dwho has the address dwho@badwolf.org and is in the groups timelords and users, rtyler has
 // rtyler@badwolf.org and is in earthlings and users.
 type Provider struct {
 	// Issuer is its address, and in its tokens.
 	Issuer string
-	// ClientID and ClientSecret are those of its one client.
+	// ClientID and ClientSecret belong to its one client.
 	ClientID, ClientSecret string
 
 	authority *authority

@@ -49,7 +49,7 @@ func PublishedCRDFolders(t testing.TB) []string {
 	return []string{kyvernoCRDs(t), filepath.Join(moduleFolder(t, openReportsModule), "config", "crd")}
 }
 
-// KyvernoVersion is that of the controller and of the CRDs.
+// KyvernoVersion is the version of the controller and of the CRDs.
 func KyvernoVersion(t testing.TB) string {
 	t.Helper()
 	dirs, err := findFolders(t.Context())

@@ -53,7 +53,7 @@ func (s Script) prepare(ctx context.Context, arguments []string) *exec.Cmd {
 	return exec.CommandContext(ctx, command[0], command[1:]...)
 }
 
-// Version is that of the client library.
+// Version returns the version of the client library.
 func (s Script) Version(t testing.TB) string {
 	t.Helper()
 	output, err := s.prepare(t.Context(), []string{"version"}).Output()

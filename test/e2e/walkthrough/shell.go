@@ -53,7 +53,7 @@ func Open(t testing.TB, dir string, environment ...string) *Shell {
 	s := &Shell{stdin: stdin, lines: make(chan string, 1000), replace: strings.NewReplacer()}
 	go s.read(reader)
 	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // The shell and its jobs, as far as they are there.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // The shell and its jobs, if any still run.
 		_ = cmd.Wait()
 		for range s.lines { // Until the reader has ended.
 		}
