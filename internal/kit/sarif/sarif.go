@@ -1,8 +1,8 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sarif has the parts of SARIF 2.1.0 in which findings are given to code scanning services. Field names are those of
-// the standard (https://docs.oasis-open.org/sarif/sarif/v2.1.0).
+// Package sarif has the parts of SARIF 2.1.0 that pass findings to code scanning services. The standard
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0) defines the names of fields.
 package sarif
 
 import (

@@ -19,8 +19,8 @@ import (
 // set other headers.
 const tokenProtocol = "base64url.bearer.authorization.k8s.io." //nolint:gosec // A name, no secret.
 
-// forward passes one request on, to an extension server or to the upstream cluster. It knows
-// nothing of identities: rewrite sets them.
+// forward passes one request on, to an extension server or to the upstream cluster. It leaves
+// identities alone: rewrite sets them.
 type forward struct {
 	target    *url.URL // The path of the request is appended as it is.
 	transport http.RoundTripper

@@ -88,8 +88,8 @@ func (p *proxy) admit(r *http.Request, b *backend) (*url.URL, user.Info, error) 
 	return target, caller, nil
 }
 
-// deadline bounds a request. The filters of the server have already set the time that all
-// but long-running requests have; those end with the server.
+// deadline bounds a request. The filters of the server have already set a deadline for all
+// except long-running requests; those end with the server.
 func (p *proxy) deadline(r *http.Request, b *backend) (context.Context, context.CancelFunc) {
 	ctx := r.Context()
 	if r.Method == http.MethodGet && len(r.URL.Path) == len(b.path()) {

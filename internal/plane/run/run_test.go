@@ -35,8 +35,8 @@ import (
 	"github.com/docket-project/docket/internal/plane/up"
 )
 
-// patience is for machines with other things to do. The runs under test have less of it: what they
-// were waiting for is in their error.
+// patience is for machines with other things to do. The runs under test have less of it: their errors
+// say which step they waited for.
 const (
 	patience = 3 * time.Minute
 	timeout  = 2 * time.Minute

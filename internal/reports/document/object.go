@@ -179,8 +179,7 @@ func (o *Object[T, P]) Validate(old runtime.Object) field.ErrorList {
 	return s.Validate(content, before)
 }
 
-// Accept says that the report was found to be valid: nothing needs to know any more what
-// it was made from.
+// Accept says that the report was found to be valid: its source is no longer needed.
 func (d *Document) Accept() {
 	if d.Content != nil && !d.Content.valid {
 		d.Content = &Content{json: d.Content.json, valid: true}

@@ -45,8 +45,8 @@ func (o *Object[T, P]) View() (report.Accessor, error) {
 	return o.dress(decoded.(*T)), nil //nolint:forcetypeassert // What is decoded above.
 }
 
-// head returns the report as the Go type of its kind, with results that have nothing
-// but their source. A body that the type can't hold is empty.
+// head returns the report as the Go type of its kind, with results that have only
+// their source. A body that the type can't hold is empty.
 func (o *Object[T, P]) head() P {
 	if o.Content == nil {
 		return o.dress(new(T))

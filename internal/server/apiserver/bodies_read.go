@@ -29,8 +29,8 @@ const (
 )
 
 // limitedBody is the body of a request. Reading it fails when it has too many bytes,
-// values or items, as soon as these were seen, or when it comes too slowly. Errors are
-// those of the Kubernetes API.
+// values or items, as soon as these were seen, or when it comes too slowly. It returns
+// errors of the Kubernetes API.
 type limitedBody struct {
 	io.ReadCloser
 
