@@ -51,7 +51,7 @@ func printHelp(command *cobra.Command, sections, library cliflag.NamedFlagSets) 
 		strings.TrimSpace(command.Long), command.UseLine(), command.Example)
 	printSections(out, sections)
 	if more := count(library); more > 0 && showsAll(command) {
-		fmt.Fprint(out, "\nThe flags that follow are those of the Kubernetes library for API servers.\n")
+		fmt.Fprint(out, "\nThe following flags come from the Kubernetes library for API servers.\n")
 		printSections(out, library)
 	} else if more > 0 {
 		fmt.Fprintf(out, "\n%d more flags, of the Kubernetes library for API servers: `%s help --all%s`.\n",

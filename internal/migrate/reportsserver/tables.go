@@ -86,7 +86,7 @@ WHERE table_schema = current_schema() AND table_name = ANY($1) GROUP BY table_na
 		return fmt.Errorf("look for tables: %w", err)
 	}
 	if len(t.columns) == 0 {
-		return errors.New("the database has none of the tables of reports-server: give the database that its DB_DATABASE names")
+		return errors.New("the database has no table of reports-server: give the database that its DB_DATABASE names")
 	}
 	return nil
 }

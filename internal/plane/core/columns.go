@@ -19,7 +19,7 @@ import (
 func serviceColumns() []column {
 	return between(
 		text("Type", "How the service is reached.", func(s *corev1.Service) string { return string(s.Spec.Type) }),
-		text("Cluster-IP", "Address inside of the cluster.", func(s *corev1.Service) string {
+		text("Cluster-IP", "Address inside the cluster.", func(s *corev1.Service) string {
 			return cmp.Or(s.Spec.ClusterIP, none)
 		}),
 		text("External-IP", "Address from outside, or the name that the service stands for.", externalAddress),

@@ -205,7 +205,7 @@ func (r *registration) unregister(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("service %s/%s: %w", r.namespace, r.name, err))
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("withdraw the registration: %w; delete what is left with `kubectl delete apiservices -l %s=%s`", errors.Join(errs...), managedByLabel, managedBy)
+		return fmt.Errorf("withdraw the registration: %w; delete the rest with `kubectl delete apiservices -l %s=%s`", errors.Join(errs...), managedByLabel, managedBy)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (o *Options) validateHeaders() error {
 		errs = append(errs, errors.New("--proxy-client-names: give --proxy-client-ca-file, too, with the authority of the proxy's certificate"))
 	case o.ProxyClientCAFile != "" && len(o.ProxyClientNames) == 0:
 		errs = append(errs, errors.New("--proxy-client-names: name the common name of the proxy's certificate: "+
-			"whoever else has one of the same authority could say that they are anybody"))
+			"anyone else with a certificate of the same authority could claim to be anybody"))
 	case o.ProxyClientCAFile != "" && !o.encrypted():
 		errs = append(errs, errors.New("--proxy-client-ca-file: a client certificate needs HTTPS; give --tls-cert-file and --tls-private-key-file"))
 	}
@@ -113,7 +113,7 @@ func (o *Options) CheckAddress(address net.Addr) error {
 	case bound.Addr().IsLoopback():
 		return nil
 	case o.SignIn == SignInHeaders && o.ProxyClientCAFile == "":
-		return fmt.Errorf("--listen: whoever reaches %s could say that they are anybody; listen on 127.0.0.1, with the proxy beside the console, "+
+		return fmt.Errorf("--listen: anyone who reaches %s could claim to be anybody; listen on 127.0.0.1, with the proxy beside the console, "+
 			"or have the proxy show a certificate, with --proxy-client-ca-file and --proxy-client-names", address)
 	case !o.encrypted() && !o.AllowNonLoopback:
 		return fmt.Errorf("--listen: tokens would go to %s unencrypted; give --tls-cert-file and --tls-private-key-file, "+

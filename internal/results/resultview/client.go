@@ -118,7 +118,7 @@ func (c *Client) Query(ctx context.Context, in Extent, spec v1alpha1.ResultQuery
 		query := &v1alpha1.FleetQuery{Spec: spec}
 		err := c.rest.Post().Resource("fleetqueries").Body(query).Do(ctx).Into(query)
 		if apierrors.IsForbidden(err) {
-			return nil, fmt.Errorf("create fleetqueries: %w; whoever may see the results of all clusters has the ClusterRole docket:fleet-view", err)
+			return nil, fmt.Errorf("create fleetqueries: %w; the ClusterRole docket:fleet-view gives the right to see the results of all clusters", err)
 		}
 		return &query.Status, explain("create fleetqueries", err)
 	}

@@ -107,7 +107,7 @@ func (o CompletedOptions) applyCertificate(ctx context.Context, c *Config, clien
 	if options.Namespace == "" {
 		text, err := os.ReadFile(namespaceFile)
 		if err != nil {
-			return fmt.Errorf("--%s: is required outside of a pod: %w", secretNamespaceFlag, err)
+			return fmt.Errorf("--%s: is required outside a pod: %w", secretNamespaceFlag, err)
 		}
 		options.Namespace = strings.TrimSpace(string(text))
 	}

@@ -220,7 +220,7 @@ func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
 	}
 	if err := o.CoreAPI.ApplyTo(c.Generic); err != nil {
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return errors.New("--kubeconfig: is required outside of a cluster; give the file, or run `docket up`, which needs no cluster")
+			return errors.New("--kubeconfig: is required outside a cluster; give the file, or run `docket up`, which needs no cluster")
 		}
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}

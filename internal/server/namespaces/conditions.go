@@ -109,7 +109,7 @@ func (f *findings) held() string {
 	for _, finalizer := range slices.Sorted(maps.Keys(f.finalizers)) {
 		parts = append(parts, fmt.Sprintf("%s on %d", finalizer, f.finalizers[finalizer]))
 	}
-	return "finalizers hold objects until whoever set them removes them: " + joinSome(parts)
+	return "finalizers hold objects until their owners remove them: " + joinSome(parts)
 }
 
 func joinSome(parts []string) string {

@@ -77,7 +77,7 @@ func (a *asker) look(ctx context.Context, served Served) []Problem {
 	}
 	if rivals := a.rivals(ctx, served, versions[place+1:]); rivals != "" {
 		problems = append(problems, Problem{OtherVersion, fmt.Sprintf(
-			"%s are other objects than those of %s: they are outside of Docket, are shown only to who names their version, and stay when their namespace is deleted",
+			"%s are other objects than those of %s: Docket does not have them, only clients that name their version see them, and they stay when their namespace is deleted",
 			rivals, served.GroupVersion)})
 	}
 	return problems
