@@ -5,8 +5,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ClusterSummary counts the results of one of the clusters whose reports are in the database, under the name that it has there. Who
-// may read it sees that cluster's numbers, whatever rights they have in it.
+// ClusterSummary counts the results of one of the clusters whose reports are in the database, under its name in the
+// database. Users who may read it see that cluster's numbers, whatever rights they have in the cluster itself.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ClusterSummary struct {
@@ -17,7 +17,7 @@ type ClusterSummary struct {
 	// FirstSeen is when the cluster was first served from the database.
 	// +optional
 	FirstSeen *metav1.Time `json:"firstSeen,omitempty"`
-	// Changed is when a report of the cluster changed last. None where history no longer knows.
+	// Changed is when a report of the cluster changed last. Empty if the history no longer has the change.
 	// +optional
 	Changed *metav1.Time `json:"changed,omitempty"`
 	// Servers is the number of servers that serve the cluster now.
@@ -44,9 +44,9 @@ type ClusterSummaryList struct {
 	Items []ClusterSummary `json:"items"`
 }
 
-// FleetQuery is a question about the results of all clusters whose reports are in the database. It is answered when it is created,
-// and not stored. Clusters are read one after the other, each at one moment. Who may ask it sees results of all clusters, whatever
-// rights they have in them.
+// FleetQuery is a question about the results of all clusters whose reports are in the database. It is answered when
+// it is created, and not stored. Clusters are read one after the other, each at one moment. Users who may create it
+// see results of all clusters, whatever rights they have in these.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type FleetQuery struct {
@@ -54,8 +54,8 @@ type FleetQuery struct {
 	// Standard metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// Spec is the question. Resources and namespaces of different clusters are different ones, policies and sources of the same name
-	// are the same.
+	// Spec is the question. Resources and namespaces of different clusters count as different; policies and sources of
+	// the same name count as one.
 	// +optional
 	Spec ResultQuerySpec `json:"spec,omitempty"`
 	// Status is the answer.

@@ -14,10 +14,10 @@ type ResultOrder struct {
 	// Descending reverses the order of orderBy.
 	// +optional
 	Descending bool `json:"descending,omitempty"`
-	// Limit is the largest number of results, 1000 at most; 100 where it is 0.
+	// Limit is the largest number of results, at most 1000; 0 means 100.
 	// +optional
 	Limit int32 `json:"limit,omitempty"`
-	// Continue is status.continue of the answer with the results before these.
+	// Continue is status.continue from the answer with the results before these.
 	// +optional
 	Continue string `json:"continue,omitempty"`
 }
@@ -27,7 +27,8 @@ type OrderedResult struct {
 	// Namespace of the policyresult, and of its report; empty for a clusterpolicyresult.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// Name of the policyresult, or of the clusterpolicyresult. Results of a fleetquery have none: other clusters have them.
+	// Name of the policyresult or clusterpolicyresult. Results of a fleetquery have no name, as they may be in other
+	// clusters.
 	// +optional
 	Name string `json:"name,omitempty"`
 

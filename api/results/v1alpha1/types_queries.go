@@ -41,7 +41,7 @@ type LocalResultQuery struct {
 
 // ResultQuerySpec is a question about results.
 type ResultQuerySpec struct {
-	// Filter is an expression in CEL over the fields of a result that says which are counted, such as
+	// Filter is an expression in CEL over the fields of a result. Results for which it is true are counted, as in
 	// result == "fail" && severity in ["critical", "high"]. Empty for all.
 	// +optional
 	Filter string `json:"filter,omitempty"`
@@ -52,12 +52,13 @@ type ResultQuerySpec struct {
 	// +optional
 	// +listType=atomic
 	GroupBy []string `json:"groupBy,omitempty"`
-	// Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, clusters, oldest and newest.
+	// Aggregates to compute besides the number of results: subjects, namespaces, policies, sources, clusters, oldest
+	// and newest.
 	// +optional
 	// +listType=atomic
 	Aggregates []string `json:"aggregates,omitempty"`
-	// Having is an expression in CEL over results and the numbers in aggregates that says which groups are answered, such as
-	// sources >= 2 && results > 10. It can have comparisons with whole numbers, and &&. Empty for all.
+	// Having is an expression in CEL over results and the numbers in aggregates. Groups for which it is true are in the
+	// answer, as in sources >= 2 && results > 10. It can have comparisons with whole numbers, and &&. Empty for all.
 	// +optional
 	Having string `json:"having,omitempty"`
 	// OrderBy is a field of groupBy, an aggregate or results. Empty for the order of groupBy.
@@ -66,7 +67,7 @@ type ResultQuerySpec struct {
 	// Descending reverses the order.
 	// +optional
 	Descending bool `json:"descending,omitempty"`
-	// Limit is the largest number of groups, 1000 at most; 100 where it is 0.
+	// Limit is the largest number of groups, at most 1000; 0 means 100.
 	// +optional
 	Limit int32 `json:"limit,omitempty"`
 	// Results asks for results in place of groups. It can be combined only with filter.
@@ -76,7 +77,7 @@ type ResultQuerySpec struct {
 
 // ResultQueryStatus is the answer to a question.
 type ResultQueryStatus struct {
-	// ResourceVersion of the state that the answer is from. None where it is from several clusters.
+	// ResourceVersion is the version of the state that was read. Empty if several clusters were read.
 	// +optional
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Groups of results.
@@ -90,22 +91,22 @@ type ResultQueryStatus struct {
 	// +optional
 	// +listType=atomic
 	Results []OrderedResult `json:"results,omitempty"`
-	// Continue is what spec.results.continue takes for the results behind these; empty where there are none.
+	// Continue is the value for spec.results.continue that asks for the following results; empty if there are none.
 	// +optional
 	Continue string `json:"continue,omitempty"`
 }
 
-// ResultGroup are the results that agree in all fields of groupBy.
+// ResultGroup is the group of results that have the same values in all fields of groupBy.
 type ResultGroup struct {
 	// By are the values of the fields of groupBy.
 	// +optional
 	By map[string]string `json:"by,omitempty"`
-	// Results is their number.
+	// Results is the number of results in the group.
 	Results int64 `json:"results"`
-	// Subjects is the number of different resources that they are about.
+	// Subjects is the number of different resources that the results are about.
 	// +optional
 	Subjects *int64 `json:"subjects,omitempty"`
-	// Namespaces is the number of different namespaces of their reports.
+	// Namespaces is the number of different namespaces of the results' reports.
 	// +optional
 	Namespaces *int64 `json:"namespaces,omitempty"`
 	// Policies is the number of different names of policies.
@@ -114,17 +115,17 @@ type ResultGroup struct {
 	// Sources is the number of different sources.
 	// +optional
 	Sources *int64 `json:"sources,omitempty"`
-	// Clusters is the number of clusters that they are in.
+	// Clusters is the number of different clusters of the results.
 	// +optional
 	Clusters *int64 `json:"clusters,omitempty"`
-	// ClusterNames are the first 10 of these, where aggregates have clusters.
+	// ClusterNames are the first 10 of these clusters, if aggregates includes clusters.
 	// +optional
 	// +listType=atomic
 	ClusterNames []string `json:"clusterNames,omitempty"`
-	// Oldest is the first time of results that have one.
+	// Oldest is the earliest time among the results that have one.
 	// +optional
 	Oldest *metav1.Time `json:"oldest,omitempty"`
-	// Newest is the last time of results that have one.
+	// Newest is the latest time among the results that have one.
 	// +optional
 	Newest *metav1.Time `json:"newest,omitempty"`
 }

@@ -15,7 +15,7 @@ type Result struct {
 	// Cluster whose report has the result, by the name that the server has for it.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
-	// Result is pass, fail, warn, error or skip, or what else the report has.
+	// Result is pass, fail, warn, error or skip, or any other value in the report.
 	// +optional
 	Result string `json:"result,omitempty"`
 	// Severity is critical, high, medium, low or info.
@@ -36,7 +36,7 @@ type Result struct {
 	// Scored says that the result counts for a score.
 	// +optional
 	Scored bool `json:"scored,omitempty"`
-	// Subject is the resource that the result is about. None where neither result nor report names one.
+	// Subject is the resource that the result is about. Empty if neither the result nor its report names one.
 	// +optional
 	Subject *Subject `json:"subject,omitempty"`
 	// Message for people.
@@ -45,14 +45,14 @@ type Result struct {
 	// Timestamp is when the result was found, in whole seconds.
 	// +optional
 	Timestamp *metav1.Time `json:"timestamp,omitempty"`
-	// Properties are further facts.
+	// Properties are more facts about the result.
 	// +optional
 	Properties map[string]string `json:"properties,omitempty"`
 	// Report that has the result.
 	Report ReportReference `json:"report"`
 }
 
-// GetResult returns the result that an object is.
+// GetResult returns the result in an object.
 func (r *Result) GetResult() *Result { return r }
 
 // Subject is the resource that a result is about, as the report names it.
@@ -74,7 +74,7 @@ type Subject struct {
 	UID types.UID `json:"uid,omitempty"`
 }
 
-// String returns Kind/namespace/name, without what is empty; "" for none.
+// String returns Kind/namespace/name, without the empty parts; "" if all are empty.
 func (s *Subject) String() string {
 	if s == nil {
 		return ""
@@ -94,7 +94,7 @@ type ReportReference struct {
 	Kind string `json:"kind"`
 	// Name of the report, which is in the result's namespace.
 	Name string `json:"name"`
-	// Index of the result among those of the report, from 0.
+	// Index of the result in the report's list of results, from 0.
 	Index int32 `json:"index"`
 }
 
@@ -129,7 +129,7 @@ type PolicyResultList struct {
 type Consistency string
 
 const (
-	// ConsistencySnapshot says that this page and those before it show one state, that of resourceVersion.
+	// ConsistencySnapshot says that this page and those before it show one state, the one of resourceVersion.
 	ConsistencySnapshot Consistency = "Snapshot"
 	// ConsistencyStable says that reports have changed since the first page. Results that existed all the time are in
 	// exactly one page, in their state when that page was read; results that were created or deleted may be in none.

@@ -19,7 +19,7 @@ type Counts struct {
 	Skip int64 `json:"skip"`
 	// Total is the number of all results, which may be more than the sum of the others.
 	Total int64 `json:"total"`
-	// FailBySeverity are the numbers of failures of each severity; those without one are counted under "none".
+	// FailBySeverity are the numbers of failures by severity; failures without a severity are counted under "none".
 	// +optional
 	FailBySeverity map[string]int64 `json:"failBySeverity,omitempty"`
 }
@@ -124,7 +124,7 @@ type NamespaceSummaryList struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ResourceSummary struct {
 	metav1.TypeMeta `json:",inline"`
-	// Metadata has a name that is made of the resource, and stays the same when a resource of that name is made again.
+	// Metadata has a name that is made of the resource. A new resource of the same name has the same name here.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	// Subject is the resource, without its UID.

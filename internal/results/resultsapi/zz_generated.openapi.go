@@ -82,7 +82,7 @@ func schema_docket_api_results_v1alpha1_ClusterPolicyResult(ref common.Reference
 					},
 					"result": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Result is pass, fail, warn, error or skip, or what else the report has.",
+							Description: "Result is pass, fail, warn, error or skip, or any other value in the report.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -131,7 +131,7 @@ func schema_docket_api_results_v1alpha1_ClusterPolicyResult(ref common.Reference
 					},
 					"subject": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Subject is the resource that the result is about. None where neither result nor report names one.",
+							Description: "Subject is the resource that the result is about. Empty if neither the result nor its report names one.",
 							Ref:         ref(v1alpha1.Subject{}.OpenAPIModelName()),
 						},
 					},
@@ -150,7 +150,7 @@ func schema_docket_api_results_v1alpha1_ClusterPolicyResult(ref common.Reference
 					},
 					"properties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Properties are further facts.",
+							Description: "Properties are more facts about the result.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -346,7 +346,7 @@ func schema_docket_api_results_v1alpha1_ClusterPolicySummary(ref common.Referenc
 					},
 					"failBySeverity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Description: "FailBySeverity are the numbers of failures by severity; failures without a severity are counted under \"none\".",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -424,7 +424,7 @@ func schema_docket_api_results_v1alpha1_ClusterSummary(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterSummary counts the results of one of the clusters whose reports are in the database, under the name that it has there. Who may read it sees that cluster's numbers, whatever rights they have in it.",
+				Description: "ClusterSummary counts the results of one of the clusters whose reports are in the database, under its name in the database. Users who may read it see that cluster's numbers, whatever rights they have in the cluster itself.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -456,7 +456,7 @@ func schema_docket_api_results_v1alpha1_ClusterSummary(ref common.ReferenceCallb
 					},
 					"changed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Changed is when a report of the cluster changed last. None where history no longer knows.",
+							Description: "Changed is when a report of the cluster changed last. Empty if the history no longer has the change.",
 							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.Time"),
 						},
 					},
@@ -542,7 +542,7 @@ func schema_docket_api_results_v1alpha1_ClusterSummary(ref common.ReferenceCallb
 					},
 					"failBySeverity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Description: "FailBySeverity are the numbers of failures by severity; failures without a severity are counted under \"none\".",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -673,7 +673,7 @@ func schema_docket_api_results_v1alpha1_Counts(ref common.ReferenceCallback) com
 					},
 					"failBySeverity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Description: "FailBySeverity are the numbers of failures by severity; failures without a severity are counted under \"none\".",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -698,7 +698,7 @@ func schema_docket_api_results_v1alpha1_FleetQuery(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "FleetQuery is a question about the results of all clusters whose reports are in the database. It is answered when it is created, and not stored. Clusters are read one after the other, each at one moment. Who may ask it sees results of all clusters, whatever rights they have in them.",
+				Description: "FleetQuery is a question about the results of all clusters whose reports are in the database. It is answered when it is created, and not stored. Clusters are read one after the other, each at one moment. Users who may create it see results of all clusters, whatever rights they have in these.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -724,7 +724,7 @@ func schema_docket_api_results_v1alpha1_FleetQuery(ref common.ReferenceCallback)
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is the question. Resources and namespaces of different clusters are different ones, policies and sources of the same name are the same.",
+							Description: "Spec is the question. Resources and namespaces of different clusters count as different; policies and sources of the same name count as one.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ResultQuerySpec{}.OpenAPIModelName()),
 						},
@@ -888,7 +888,7 @@ func schema_docket_api_results_v1alpha1_NamespaceSummary(ref common.ReferenceCal
 					},
 					"failBySeverity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Description: "FailBySeverity are the numbers of failures by severity; failures without a severity are counted under \"none\".",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -978,7 +978,7 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the policyresult, or of the clusterpolicyresult. Results of a fleetquery have none: other clusters have them.",
+							Description: "Name of the policyresult or clusterpolicyresult. Results of a fleetquery have no name, as they may be in other clusters.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -992,7 +992,7 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 					},
 					"result": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Result is pass, fail, warn, error or skip, or what else the report has.",
+							Description: "Result is pass, fail, warn, error or skip, or any other value in the report.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1041,7 +1041,7 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 					},
 					"subject": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Subject is the resource that the result is about. None where neither result nor report names one.",
+							Description: "Subject is the resource that the result is about. Empty if neither the result nor its report names one.",
 							Ref:         ref(v1alpha1.Subject{}.OpenAPIModelName()),
 						},
 					},
@@ -1060,7 +1060,7 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 					},
 					"properties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Properties are further facts.",
+							Description: "Properties are more facts about the result.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -1127,7 +1127,7 @@ func schema_docket_api_results_v1alpha1_PolicyResult(ref common.ReferenceCallbac
 					},
 					"result": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Result is pass, fail, warn, error or skip, or what else the report has.",
+							Description: "Result is pass, fail, warn, error or skip, or any other value in the report.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1176,7 +1176,7 @@ func schema_docket_api_results_v1alpha1_PolicyResult(ref common.ReferenceCallbac
 					},
 					"subject": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Subject is the resource that the result is about. None where neither result nor report names one.",
+							Description: "Subject is the resource that the result is about. Empty if neither the result nor its report names one.",
 							Ref:         ref(v1alpha1.Subject{}.OpenAPIModelName()),
 						},
 					},
@@ -1195,7 +1195,7 @@ func schema_docket_api_results_v1alpha1_PolicyResult(ref common.ReferenceCallbac
 					},
 					"properties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Properties are further facts.",
+							Description: "Properties are more facts about the result.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -1375,7 +1375,7 @@ func schema_docket_api_results_v1alpha1_PolicySummary(ref common.ReferenceCallba
 					},
 					"failBySeverity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Description: "FailBySeverity are the numbers of failures by severity; failures without a severity are counted under \"none\".",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -1474,7 +1474,7 @@ func schema_docket_api_results_v1alpha1_ReportReference(ref common.ReferenceCall
 					},
 					"index": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Index of the result among those of the report, from 0.",
+							Description: "Index of the result in the report's list of results, from 0.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -1510,7 +1510,7 @@ func schema_docket_api_results_v1alpha1_ResourceSummary(ref common.ReferenceCall
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Metadata has a name that is made of the resource, and stays the same when a resource of that name is made again.",
+							Description: "Metadata has a name that is made of the resource. A new resource of the same name has the same name here.",
 							Default:     map[string]interface{}{},
 							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
 						},
@@ -1588,7 +1588,7 @@ func schema_docket_api_results_v1alpha1_ResourceSummary(ref common.ReferenceCall
 					},
 					"failBySeverity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Description: "FailBySeverity are the numbers of failures by severity; failures without a severity are counted under \"none\".",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -1678,7 +1678,7 @@ func schema_docket_api_results_v1alpha1_Result(ref common.ReferenceCallback) com
 					},
 					"result": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Result is pass, fail, warn, error or skip, or what else the report has.",
+							Description: "Result is pass, fail, warn, error or skip, or any other value in the report.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1727,7 +1727,7 @@ func schema_docket_api_results_v1alpha1_Result(ref common.ReferenceCallback) com
 					},
 					"subject": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Subject is the resource that the result is about. None where neither result nor report names one.",
+							Description: "Subject is the resource that the result is about. Empty if neither the result nor its report names one.",
 							Ref:         ref(v1alpha1.Subject{}.OpenAPIModelName()),
 						},
 					},
@@ -1746,7 +1746,7 @@ func schema_docket_api_results_v1alpha1_Result(ref common.ReferenceCallback) com
 					},
 					"properties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Properties are further facts.",
+							Description: "Properties are more facts about the result.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -1780,7 +1780,7 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResultGroup are the results that agree in all fields of groupBy.",
+				Description: "ResultGroup is the group of results that have the same values in all fields of groupBy.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"by": {
@@ -1801,7 +1801,7 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 					},
 					"results": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Results is their number.",
+							Description: "Results is the number of results in the group.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -1809,14 +1809,14 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 					},
 					"subjects": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Subjects is the number of different resources that they are about.",
+							Description: "Subjects is the number of different resources that the results are about.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"namespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Namespaces is the number of different namespaces of their reports.",
+							Description: "Namespaces is the number of different namespaces of the results' reports.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1837,7 +1837,7 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 					},
 					"clusters": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Clusters is the number of clusters that they are in.",
+							Description: "Clusters is the number of different clusters of the results.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1849,7 +1849,7 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ClusterNames are the first 10 of these, where aggregates have clusters.",
+							Description: "ClusterNames are the first 10 of these clusters, if aggregates includes clusters.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1864,13 +1864,13 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 					},
 					"oldest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Oldest is the first time of results that have one.",
+							Description: "Oldest is the earliest time among the results that have one.",
 							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.Time"),
 						},
 					},
 					"newest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Newest is the last time of results that have one.",
+							Description: "Newest is the latest time among the results that have one.",
 							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.Time"),
 						},
 					},
@@ -1906,14 +1906,14 @@ func schema_docket_api_results_v1alpha1_ResultOrder(ref common.ReferenceCallback
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Limit is the largest number of results, 1000 at most; 100 where it is 0.",
+							Description: "Limit is the largest number of results, at most 1000; 0 means 100.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"continue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Continue is status.continue of the answer with the results before these.",
+							Description: "Continue is status.continue from the answer with the results before these.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1983,7 +1983,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"filter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Filter is an expression in CEL over the fields of a result that says which are counted, such as result == \"fail\" && severity in [\"critical\", \"high\"]. Empty for all.",
+							Description: "Filter is an expression in CEL over the fields of a result. Results for which it is true are counted, as in result == \"fail\" && severity in [\"critical\", \"high\"]. Empty for all.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2015,7 +2015,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, clusters, oldest and newest.",
+							Description: "Aggregates to compute besides the number of results: subjects, namespaces, policies, sources, clusters, oldest and newest.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2030,7 +2030,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 					},
 					"having": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Having is an expression in CEL over results and the numbers in aggregates that says which groups are answered, such as sources >= 2 && results > 10. It can have comparisons with whole numbers, and &&. Empty for all.",
+							Description: "Having is an expression in CEL over results and the numbers in aggregates. Groups for which it is true are in the answer, as in sources >= 2 && results > 10. It can have comparisons with whole numbers, and &&. Empty for all.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2051,7 +2051,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Limit is the largest number of groups, 1000 at most; 100 where it is 0.",
+							Description: "Limit is the largest number of groups, at most 1000; 0 means 100.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -2079,7 +2079,7 @@ func schema_docket_api_results_v1alpha1_ResultQueryStatus(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"resourceVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ResourceVersion of the state that the answer is from. None where it is from several clusters.",
+							Description: "ResourceVersion is the version of the state that was read. Empty if several clusters were read.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2131,7 +2131,7 @@ func schema_docket_api_results_v1alpha1_ResultQueryStatus(ref common.ReferenceCa
 					},
 					"continue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Continue is what spec.results.continue takes for the results behind these; empty where there are none.",
+							Description: "Continue is the value for spec.results.continue that asks for the following results; empty if there are none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
