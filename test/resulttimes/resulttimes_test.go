@@ -92,7 +92,7 @@ func TestTimes(t *testing.T) {
 		t.Errorf("30 reports of 17 results:\n%s", &out)
 	}
 	rows := regexp.MustCompile(`(?m)^\| .* \| \d+ \| [0-9.]+ ms \| [0-9.]+ ms \| [0-9.]+ ms \|$`).FindAllString(out.String(), -1)
-	if want := 8 + 5 + 5 + 12 + 10; len(rows) != want {
+	if want := 8 + 5 + 5 + 11 + 10; len(rows) != want {
 		t.Errorf("%d requests were measured, not %d:\n%s", len(rows), want, &out)
 	}
 }

@@ -275,9 +275,9 @@ func TestCompressedLists(t *testing.T) {
 	for i := range 40 {
 		report := pinnedReport(fmt.Sprintf("report-%d", i))
 		report.SetAnnotations(map[string]string{"docket.dev/text": strings.Repeat("text ", 1000)})
-		mustCreate(t, s.reports("fixture"), report)
+		mustCreate(t, s.reports("team"), report)
 	}
-	const path = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/fixture/policyreports"
+	const path = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/team/policyreports"
 	plain := s.do(t, http.MethodGet, path, nil, "Accept-Encoding: identity").want(t, http.StatusOK)
 	for _, accept := range []string{"application/json", "*/*"} {
 		packed := s.do(t, http.MethodGet, path, nil, "Accept-Encoding: gzip", "Accept: "+accept).want(t, http.StatusOK)
