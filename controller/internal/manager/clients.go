@@ -37,7 +37,7 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("--kubeconfig: is required outside of a pod")
+			return nil, errors.New("--kubeconfig: is required outside a pod")
 		}
 		return config, err
 	}

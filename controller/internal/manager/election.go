@@ -35,7 +35,7 @@ func podNamespace(flag, value string) (string, error) {
 	}
 	text, err := os.ReadFile(namespaceFile)
 	if err != nil {
-		return "", fmt.Errorf("--%s: is required outside of a pod; for a single replica without admission, --leader-elect=false will do: %w", flag, err)
+		return "", fmt.Errorf("--%s: is required outside a pod; for a single replica without admission, --leader-elect=false will do: %w", flag, err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

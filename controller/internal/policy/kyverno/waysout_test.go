@@ -49,7 +49,7 @@ func waysOut() string {
 		{"---", "---", "---", "---", "---"},
 		{"policies of the cluster", "the cluster's API: everything that it may read", "the controller's", "the cluster's", mebibytes(reach.Scope{}.MaxAnswer())},
 		{"namespaced policies", "the cluster's API: objects in their namespace", "the controller's", "the cluster's", mebibytes(reach.Scope{Namespace: "team"}.MaxAnswer())},
-		{"policies of the cluster, entries of the context cache", "services", "those in the policy or entry", "all but loopback, link-local and metadata; `--context-cache-allow-ranges`, `--context-cache-block-ranges`", mebibytes(call.DefaultMaxResponse)},
+		{"policies of the cluster, entries of the context cache", "services", "those in the policy or entry", "all except loopback, link-local and metadata; `--context-cache-allow-ranges`, `--context-cache-block-ranges`", mebibytes(call.DefaultMaxResponse)},
 		{"policies of the cluster", "registries that images name", "the controller's, the pod's, or those in the policy", "the same", images},
 		{"namespaced policies", "registries that images name", "none, the pod's, or those of Secrets in their namespace", publicOnly, images},
 		{"registries", "redirects", "none on another host", publicOnly, "as for the first request"},
