@@ -48,7 +48,7 @@ func TestWalkController(t *testing.T) {
 	w.want("kubectl get events -A --field-selector reason=PolicyViolation,type=Warning", "Ingress apps/second")
 	w.follow(admissionPage, "What is reported")
 	w.follow(admissionPage, "Events")
-	wantOutput(t, w.follow(admissionPage, "What kube-apiserver is told"), "fail.validate.docket.dev")
+	wantOutput(t, w.follow(admissionPage, "The webhook configuration"), "fail.validate.docket.dev")
 	w.follow(admissionPage, "Switch it off")
 	wantOutput(t, w.follow(replacePage, "Beside Kyverno #2"), "polr-ns-shop-pinned-images")
 	wantOutput(t, w.follow(controllerPage, "Several installations"), `"polr-ns-shop-pinned-images" deleted`)

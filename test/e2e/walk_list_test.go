@@ -65,7 +65,7 @@ func walks() map[string][]walk {
 			{operatePage, []string{"When something is wrong"}},
 			{replacePage, []string{"Beside Kyverno #2"}},
 			{contextPage, []string{"How fresh it is", "In files"}},
-			{admissionPage, []string{"What is reported", "Events", "What kube-apiserver is told", "Switch it off"}},
+			{admissionPage, []string{"What is reported", "Events", "The webhook configuration", "Switch it off"}},
 		},
 		"TestWalkReadme": {{readmePage, []string{"Docket", "From policies to reports", "Two commands"}}},
 		"TestWalkUp": {
