@@ -145,21 +145,6 @@ func TestControllerFlags(t *testing.T) {
 	}
 }
 
-// TestControllerFlagsAreExplained looks for each flag of the command in docs/controller/flags.md.
-func TestControllerFlagsAreExplained(t *testing.T) {
-	t.Parallel()
-	flags := regexp.MustCompile(`Var\(&o\.\w+, "([a-z-]+)", `).FindAllStringSubmatch(controllerOptions(t), -1)
-	if len(flags) < 25 {
-		t.Fatalf("%d flags only", len(flags))
-	}
-	page := text(t, filepath.Join(root, "docs", "controller", "flags.md"))
-	for _, flag := range flags {
-		if !strings.Contains(page, "\n| `--"+flag[1]+"` |") {
-			t.Errorf("docs/controller/flags.md does not have --%s", flag[1])
-		}
-	}
-}
-
 // controllerOptions are the files with the flags of the command.
 func controllerOptions(t *testing.T) string {
 	t.Helper()
