@@ -25,6 +25,8 @@ const (
 	pathInterval = time.Minute
 	// minInterval keeps an entry from being a load test.
 	minInterval = time.Second
+	// maxSeconds keeps an interval within a time.Duration.
+	maxSeconds = 366 * 24 * 3600
 )
 
 // definition is what an entry asks for. It never changes. One of resource, call, and path is set
