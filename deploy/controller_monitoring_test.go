@@ -55,7 +55,7 @@ func TestControllerDashboard(t *testing.T) {
 func controllerMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"up": true}
-	metric := regexp.MustCompile(`(?:Name: +|new\w+\()"(docket_controller_[a-z_]+)"`)
+	metric := regexp.MustCompile(`(?:Name: +|metric\.\w+\()"(docket_controller_[a-z_]+)"`)
 	err := filepath.WalkDir(filepath.Join(root, "controller", "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err

@@ -3,14 +3,7 @@
 
 package admission
 
-import (
-	"sync"
-
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
-
-	"github.com/docket-project/docket/controller/internal/admission/handoff"
-)
+import "github.com/docket-project/docket/controller/internal/cluster/metric"
 
 // Values of the label webhook.
 const (
@@ -34,38 +27,15 @@ const (
 )
 
 var (
-	requestsTotal = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_admission_requests_total", StabilityLevel: metrics.ALPHA,
-		Help: "Admission requests that were answered, by webhook (fail, ignore), operation, and whether they were allowed.",
-	}, []string{"webhook", "operation", "allowed"})
-	refusedTotal = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_admission_refused_total", StabilityLevel: metrics.ALPHA,
-		Help: "Admission requests without an answer, for which the failurePolicy of the webhook decides, by webhook and reason: overload, not_ready, malformed, slow.",
-	}, []string{"webhook", "reason"})
-	requestSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
-		Name: "docket_controller_admission_duration_seconds", StabilityLevel: metrics.ALPHA,
-		Help:    "Time from an admission request to its answer, by webhook.",
-		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
-	}, []string{"webhook"})
-	policyErrors = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_admission_policy_errors_total", StabilityLevel: metrics.ALPHA,
-		Help: "Policies that could not be evaluated for an admission request, by webhook: with a rule in error, or at all.",
-	}, []string{"webhook"})
-	eventsTotal = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_admission_events_total", StabilityLevel: metrics.ALPHA,
-		Help: "Events about denied requests, one for each rule that denies, by result: sent, failed if the API did not take it, dropped if there were too many at a time.",
-	}, []string{"result"})
-	requestsInFlight = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_admission_in_flight", StabilityLevel: metrics.ALPHA,
-		Help: "Admission requests that hold a place, by webhook, with those that a policy goes on with after their answer.",
-	}, []string{"webhook"})
+	requestsTotal    = metric.Counters("docket_controller_admission_requests_total", "Admission requests that were answered, by webhook (fail, ignore), operation, and whether they were allowed.", "webhook", "operation", "allowed")
+	refusedTotal     = metric.Counters("docket_controller_admission_refused_total", "Admission requests without an answer, for which the failurePolicy of the webhook decides, by webhook and reason: overload, not_ready, malformed, slow.", "webhook", "reason")
+	requestSeconds   = metric.Histograms("docket_controller_admission_duration_seconds", "Time from an admission request to its answer, by webhook.", []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, "webhook")
+	policyErrors     = metric.Counters("docket_controller_admission_policy_errors_total", "Policies that could not be evaluated for an admission request, by webhook: with a rule in error, or at all.", "webhook")
+	eventsTotal      = metric.Counters("docket_controller_admission_events_total", "Events about denied requests, one for each rule that denies, by result: sent, failed if the API did not take it, dropped if there were too many at a time.", "result")
+	requestsInFlight = metric.Gauges("docket_controller_admission_in_flight", "Admission requests that hold a place, by webhook, with those that a policy goes on with after their answer.", "webhook")
 )
 
-// RegisterMetrics adds the metrics of admission to the registry of the process. Further calls do
-// nothing.
+// RegisterMetrics adds the metrics of admission to the registry of the process.
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
-var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(requestsTotal, refusedTotal, requestSeconds, policyErrors, eventsTotal, requestsInFlight)
-	handoff.RegisterMetrics()
-})
+var RegisterMetrics = metric.Registration(requestsTotal, refusedTotal, requestSeconds, policyErrors, eventsTotal, requestsInFlight)

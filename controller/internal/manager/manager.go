@@ -147,6 +147,7 @@ func registerMetrics() {
 	contextcache.RegisterMetrics()
 	registry.RegisterMetrics()
 	admission.RegisterMetrics()
+	handoff.RegisterMetrics()
 	webhook.RegisterMetrics()
 	shard.RegisterMetrics()
 }

@@ -4,13 +4,12 @@
 package report
 
 import (
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/docket-project/docket/controller/internal/cluster/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -21,67 +20,22 @@ const (
 )
 
 var (
-	writesTotal = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name:           "docket_controller_report_writes_total",
-		Help:           "Writes of reports, by operation (create, update, delete) and result (success, conflict, foreign, forbidden, namespace_gone, not_found, error).",
-		StabilityLevel: metrics.ALPHA,
-	}, []string{"operation", "result"})
-	writtenBytes = metrics.NewCounter(&metrics.CounterOpts{
-		Name:           "docket_controller_report_written_bytes_total",
-		Help:           "Bytes of JSON of the reports that were created or updated.",
-		StabilityLevel: metrics.ALPHA,
-	})
-	writeSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
-		Name:           "docket_controller_report_write_duration_seconds",
-		Help:           "Time that the server took for one write of a report, by operation.",
-		Buckets:        metrics.ExponentialBuckets(0.001, 2, 15),
-		StabilityLevel: metrics.ALPHA,
-	}, []string{"operation"})
-	reportsGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name:           "docket_controller_reports",
-		Help:           "Reports that the server has or should have.",
-		StabilityLevel: metrics.ALPHA,
-	})
-	resultsGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name:           "docket_controller_results",
-		Help:           "Current results, by outcome.",
-		StabilityLevel: metrics.ALPHA,
-	}, []string{"outcome"})
-	policyResultsGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name:           "docket_controller_policy_results",
-		Help:           "Current results by kind and name of the policy, namespace of the subject and outcome. Pairs of policy and namespace beyond the limit are summed up as (others).",
-		StabilityLevel: metrics.ALPHA,
-	}, []string{"policy_kind", "policy", "subject_namespace", "outcome"})
-	unlistedGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name:           "docket_controller_policy_results_unlisted",
-		Help:           "Pairs of policy and namespace whose results are summed up as (others), because there are more than the limit.",
-		StabilityLevel: metrics.ALPHA,
-	})
-	pendingGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name:           "docket_controller_report_pending",
-		Help:           "Reports that wait to be written or looked at.",
-		StabilityLevel: metrics.ALPHA,
-	})
-	queueGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name:           "docket_controller_report_queue",
-		Help:           "Reports that wait to be written, by lane: changed, retry after a failure, or held back until other reports are written.",
-		StabilityLevel: metrics.ALPHA,
-	}, []string{"lane"})
-	queueAgeGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name:           "docket_controller_report_queue_oldest_seconds",
-		Help:           "Age of the oldest change that waits to be written, by the lane of its report; since the last attempt if that has failed.",
-		StabilityLevel: metrics.ALPHA,
-	}, []string{"lane"})
+	writesTotal        = metric.Counters("docket_controller_report_writes_total", "Writes of reports, by operation (create, update, delete) and result (success, conflict, foreign, forbidden, namespace_gone, not_found, error).", "operation", "result")
+	writtenBytes       = metric.Counter("docket_controller_report_written_bytes_total", "Bytes of JSON of the reports that were created or updated.")
+	writeSeconds       = metric.Histograms("docket_controller_report_write_duration_seconds", "Time that the server took for one write of a report, by operation.", metrics.ExponentialBuckets(0.001, 2, 15), "operation")
+	reportsGauge       = metric.Gauge("docket_controller_reports", "Reports that the server has or should have.")
+	resultsGauge       = metric.Gauges("docket_controller_results", "Current results, by outcome.", "outcome")
+	policyResultsGauge = metric.Gauges("docket_controller_policy_results", "Current results by kind and name of the policy, namespace of the subject and outcome. Pairs of policy and namespace beyond the limit are summed up as (others).", "policy_kind", "policy", "subject_namespace", "outcome")
+	unlistedGauge      = metric.Gauge("docket_controller_policy_results_unlisted", "Pairs of policy and namespace whose results are summed up as (others), because there are more than the limit.")
+	pendingGauge       = metric.Gauge("docket_controller_report_pending", "Reports that wait to be written or looked at.")
+	queueGauge         = metric.Gauges("docket_controller_report_queue", "Reports that wait to be written, by lane: changed, retry after a failure, or held back until other reports are written.", "lane")
+	queueAgeGauge      = metric.Gauges("docket_controller_report_queue_oldest_seconds", "Age of the oldest change that waits to be written, by the lane of its report; since the last attempt if that has failed.", "lane")
 )
 
-var registerOnce sync.Once
-
 // RegisterMetrics registers the metrics of reports. Calling it again does no harm.
-func RegisterMetrics() {
-	registerOnce.Do(func() {
-		legacyregistry.MustRegister(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, policyResultsGauge, unlistedGauge, pendingGauge, queueGauge, queueAgeGauge)
-	})
-}
+//
+//nolint:gochecknoglobals // As in the other packages: the registry is global.
+var RegisterMetrics = metric.Registration(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, policyResultsGauge, unlistedGauge, pendingGauge, queueGauge, queueAgeGauge)
 
 func observeWrite(operation string, err error, took time.Duration, size int) {
 	if err == nil {

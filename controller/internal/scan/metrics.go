@@ -5,11 +5,10 @@ package scan
 
 import (
 	"slices"
-	"sync"
 
 	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/docket-project/docket/controller/internal/cluster/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -29,83 +28,29 @@ func DiscoveryFailed() { scanErrors.WithLabelValues(operationDiscovery).Inc() }
 func RequestFailed(operation string) { scanErrors.WithLabelValues(operation).Inc() }
 
 var (
-	evaluations = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_evaluations_total", StabilityLevel: metrics.ALPHA,
-		Help: "Evaluations of one policy for one resource by the worst outcome of their rules; none if the policy did not match.",
-	}, []string{"outcome"})
+	evaluations       = metric.Counters("docket_controller_evaluations_total", "Evaluations of one policy for one resource by the worst outcome of their rules; none if the policy did not match.", "outcome")
 	evaluationSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Name: "docket_controller_evaluation_duration_seconds", StabilityLevel: metrics.ALPHA,
 		Help:    "Time of one evaluation of one policy for one resource.",
 		Buckets: []float64{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 30},
 	})
-	queueLength = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_scan_queue", StabilityLevel: metrics.ALPHA,
-		Help: "Resources that wait for evaluation: high priority if the resource changed, low if policies did, at the start, and for periodic scans.",
-	}, []string{"priority"})
-	queueOldest = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_scan_queue_oldest_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Age of what waits longest for evaluation, by priority as in docket_controller_scan_queue.",
-	}, []string{"priority"})
-	admittedWaiting = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_admitted_waiting", StabilityLevel: metrics.ALPHA,
-		Help: "Results of admission requests that wait until their resource exists or is gone.",
-	})
-	admittedOldest = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_admitted_waiting_oldest_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Age of the oldest of docket_controller_admitted_waiting.",
-	})
-	lagSeconds = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_scan_lag_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Age of what waits longest for evaluation.",
-	})
-	asideLength = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_scan_aside", StabilityLevel: metrics.ALPHA,
-		Help: "Resources for which slow policies are still to be evaluated, once for each such policy. They are not in docket_controller_scan_queue.",
-	})
-	slowCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_slow_policies", StabilityLevel: metrics.ALPHA,
-		Help: "Policies by state: aside if they are evaluated beside the others since they are slow, left_alone if they rest since their evaluations reached the limit.",
-	}, []string{"state"})
-	policyCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_policies", StabilityLevel: metrics.ALPHA,
-		Help: "Policies by kind and state: evaluated, problem if they can't be and give error results, admission if they are not for existing resources, or unreported if reports are not to have their results.",
-	}, []string{"kind", "state"})
-	doubtCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_policies_partly_unknown", StabilityLevel: metrics.ALPHA,
-		Help: "Policies by kind that are evaluated without some of their fields, which the engine does not know.",
-	}, []string{"kind"})
-	resourceCount = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_resources", StabilityLevel: metrics.ALPHA,
-		Help: "Resources of the kinds that policies match.",
-	})
-	dataBytes = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_resource_bytes", StabilityLevel: metrics.ALPHA,
-		Help: "Compressed data of resources in memory, if GOMEMLIMIT bounds them.",
-	})
-	notKept = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_resources_not_kept", StabilityLevel: metrics.ALPHA,
-		Help: "Resources for whose data there is not enough memory, so that they are requested again for each evaluation.",
-	})
-	fetched = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_controller_resource_requests_total", StabilityLevel: metrics.ALPHA,
-		Help: "Requests for resources whose data are not in memory.",
-	})
-	informerCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_informers", StabilityLevel: metrics.ALPHA,
-		Help: "Kinds that are watched, those of policies included, by state: listed, waiting for the list, or failing to list or watch.",
-	}, []string{"state"})
-	scanErrors = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_scan_errors_total", StabilityLevel: metrics.ALPHA,
-		Help: "Errors of the scanner by operation: discovery, list, watch, evaluate.",
-	}, []string{"operation"})
-	entryRescans = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_controller_entry_rescans_total", StabilityLevel: metrics.ALPHA,
-		Help: "How often a policy was evaluated again for all its resources because entries of the context cache that it reads have changed.",
-	})
-	admittedResults = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_admitted_results_total", StabilityLevel: metrics.ALPHA,
-		Help: "What became of the results of one policy for one admission request: applied; ignored because there are later ones, the policy has changed or gone, or the background scan finds them; expired because no such resource came to exist; overflow if too many waited for that.",
-	}, []string{"outcome"})
+	queueLength     = metric.Gauges("docket_controller_scan_queue", "Resources that wait for evaluation: high priority if the resource changed, low if policies did, at the start, and for periodic scans.", "priority")
+	queueOldest     = metric.Gauges("docket_controller_scan_queue_oldest_seconds", "Age of what waits longest for evaluation, by priority as in docket_controller_scan_queue.", "priority")
+	admittedWaiting = metric.Gauge("docket_controller_admitted_waiting", "Results of admission requests that wait until their resource exists or is gone.")
+	admittedOldest  = metric.Gauge("docket_controller_admitted_waiting_oldest_seconds", "Age of the oldest of docket_controller_admitted_waiting.")
+	lagSeconds      = metric.Gauge("docket_controller_scan_lag_seconds", "Age of what waits longest for evaluation.")
+	asideLength     = metric.Gauge("docket_controller_scan_aside", "Resources for which slow policies are still to be evaluated, once for each such policy. They are not in docket_controller_scan_queue.")
+	slowCount       = metric.Gauges("docket_controller_slow_policies", "Policies by state: aside if they are evaluated beside the others since they are slow, left_alone if they rest since their evaluations reached the limit.", "state")
+	policyCount     = metric.Gauges("docket_controller_policies", "Policies by kind and state: evaluated, problem if they can't be and give error results, admission if they are not for existing resources, or unreported if reports are not to have their results.", "kind", "state")
+	doubtCount      = metric.Gauges("docket_controller_policies_partly_unknown", "Policies by kind that are evaluated without some of their fields, which the engine does not know.", "kind")
+	resourceCount   = metric.Gauge("docket_controller_resources", "Resources of the kinds that policies match.")
+	dataBytes       = metric.Gauge("docket_controller_resource_bytes", "Compressed data of resources in memory, if GOMEMLIMIT bounds them.")
+	notKept         = metric.Gauge("docket_controller_resources_not_kept", "Resources for whose data there is not enough memory, so that they are requested again for each evaluation.")
+	fetched         = metric.Counter("docket_controller_resource_requests_total", "Requests for resources whose data are not in memory.")
+	informerCount   = metric.Gauges("docket_controller_informers", "Kinds that are watched, those of policies included, by state: listed, waiting for the list, or failing to list or watch.", "state")
+	scanErrors      = metric.Counters("docket_controller_scan_errors_total", "Errors of the scanner by operation: discovery, list, watch, evaluate.", "operation")
+	entryRescans    = metric.Counter("docket_controller_entry_rescans_total", "How often a policy was evaluated again for all its resources because entries of the context cache that it reads have changed.")
+	admittedResults = metric.Counters("docket_controller_admitted_results_total", "What became of the results of one policy for one admission request: applied; ignored because there are later ones, the policy has changed or gone, or the background scan finds them; expired because no such resource came to exist; overflow if too many waited for that.", "outcome")
 )
 
 // Values of the label outcome of admitted results.
@@ -119,9 +64,7 @@ const (
 // Register adds the metrics of scanners to the registry of the process. Further calls do nothing.
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
-var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
-})
+var Register = metric.Registration(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
 
 // States of policies and informers.
 const (

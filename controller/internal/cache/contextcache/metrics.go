@@ -8,11 +8,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/docket-project/docket/controller/internal/cluster/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -38,30 +37,18 @@ type Metrics struct {
 // NewMetrics returns metrics for a cache of which there are several in a process.
 func NewMetrics() *Metrics {
 	return &Metrics{
-		entries:   newGauges("docket_controller_context_cache_entries", "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.", "state"),
-		objects:   newGauge("docket_controller_context_cache_objects", "Objects and answers of calls that the context cache holds."),
-		bytes:     newGauge("docket_controller_context_cache_bytes", "Estimated memory of the data in the context cache, lists that are being loaded included."),
-		limit:     newGauge("docket_controller_context_cache_limit_bytes", "What the data in the context cache may take; 0 if there is no limit."),
-		queries:   newCounters("docket_controller_context_cache_queries_total", "Queries by result: hit if the data were there, miss if they had to be waited for, error.", "result"),
-		evictions: metrics.NewCounter(&metrics.CounterOpts{Name: "docket_controller_context_cache_evictions_total", Help: "Evictions of data because of the memory limit.", StabilityLevel: metrics.ALPHA}),
-		refreshes: newCounters("docket_controller_context_cache_refreshes_total", "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.", "kind", "result"),
-		failures:  newCounters("docket_controller_context_cache_failures_total", "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.", "reason"),
-		age:       newGauges("docket_controller_context_cache_age_seconds", "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.", "kind", "entry"),
-		stale:     newGauges("docket_controller_context_cache_staleness_seconds", "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.", "kind", "entry"),
-		dropped:   newGauge("docket_controller_context_cache_dropped_fields", "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them."),
+		entries:   metric.Gauges("docket_controller_context_cache_entries", "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.", "state"),
+		objects:   metric.Gauge("docket_controller_context_cache_objects", "Objects and answers of calls that the context cache holds."),
+		bytes:     metric.Gauge("docket_controller_context_cache_bytes", "Estimated memory of the data in the context cache, lists that are being loaded included."),
+		limit:     metric.Gauge("docket_controller_context_cache_limit_bytes", "What the data in the context cache may take; 0 if there is no limit."),
+		queries:   metric.Counters("docket_controller_context_cache_queries_total", "Queries by result: hit if the data were there, miss if they had to be waited for, error.", "result"),
+		evictions: metric.Counter("docket_controller_context_cache_evictions_total", "Evictions of data because of the memory limit."),
+		refreshes: metric.Counters("docket_controller_context_cache_refreshes_total", "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.", "kind", "result"),
+		failures:  metric.Counters("docket_controller_context_cache_failures_total", "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.", "reason"),
+		age:       metric.Gauges("docket_controller_context_cache_age_seconds", "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.", "kind", "entry"),
+		stale:     metric.Gauges("docket_controller_context_cache_staleness_seconds", "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.", "kind", "entry"),
+		dropped:   metric.Gauge("docket_controller_context_cache_dropped_fields", "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them."),
 	}
-}
-
-func newGauge(name, help string) *metrics.Gauge {
-	return metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA})
-}
-
-func newGauges(name, help string, labels ...string) *metrics.GaugeVec {
-	return metrics.NewGaugeVec(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
-}
-
-func newCounters(name, help string, labels ...string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
 }
 
 // All returns what a registry needs.
@@ -78,7 +65,7 @@ var ofProcess = NewMetrics() //nolint:gochecknoglobals // As in the other packag
 // calls do nothing.
 //
 //nolint:gochecknoglobals // As above.
-var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(ofProcess.All()...) })
+var RegisterMetrics = metric.Registration(ofProcess.All()...)
 
 // observe updates the gauges. The planner calls it.
 func (c *Cache) observe() {

@@ -5,33 +5,25 @@ package policies
 
 import (
 	"context"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
+	"github.com/docket-project/docket/controller/internal/cluster/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // ignoredReason is the reason of Events about exceptions that don't count.
 const ignoredReason = "ExceptionIgnored"
 
-var (
-	registration sync.Once
-	ignoredCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_ignored_exceptions", StabilityLevel: metrics.ALPHA,
-		Help: "Exceptions that name a policy and don't count, by reason: namespace if --exception-namespaces does not name theirs, foreign_policy if the policy is in another one, match_conditions if they ask for more than they are shown, unbounded_function if they call one whose result has no bound.",
-	}, []string{"reason"})
-)
+var ignoredCount = metric.Gauges("docket_controller_ignored_exceptions", "Exceptions that name a policy and don't count, by reason: namespace if --exception-namespaces does not name theirs, foreign_policy if the policy is in another one, match_conditions if they ask for more than they are shown, unbounded_function if they call one whose result has no bound.", "reason")
 
 // RegisterMetrics adds the metrics of this package to the registry of the process.
-func RegisterMetrics() {
-	registration.Do(func() { legacyregistry.MustRegister(ignoredCount) })
-}
+//
+//nolint:gochecknoglobals // As in the other packages: the registry is global.
+var RegisterMetrics = metric.Registration(ignoredCount)
 
 // ignoredKey is what one Event is about.
 type ignoredKey struct {

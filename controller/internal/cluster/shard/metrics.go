@@ -5,24 +5,16 @@ package shard
 
 import (
 	"strconv"
-	"sync"
 
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
+	"github.com/docket-project/docket/controller/internal/cluster/metric"
 )
 
-var (
-	registration sync.Once
-	heldShards   = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_shard_held", StabilityLevel: metrics.ALPHA,
-		Help: "1 for each shard of the namespaces that this replica works for, 0 for the others. Without --shards there is one, whose number is 0.",
-	}, []string{"shard"})
-)
+var heldShards = metric.Gauges("docket_controller_shard_held", "1 for each shard of the namespaces that this replica works for, 0 for the others. Without --shards there is one, whose number is 0.", "shard")
 
 // RegisterMetrics adds the metrics of this package to the registry of the process.
-func RegisterMetrics() {
-	registration.Do(func() { legacyregistry.MustRegister(heldShards) })
-}
+//
+//nolint:gochecknoglobals // As in the other packages: the registry is global.
+var RegisterMetrics = metric.Registration(heldShards)
 
 // observe sets the metrics.
 func observe(leases []*lease) {
