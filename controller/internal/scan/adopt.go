@@ -35,7 +35,7 @@ func (s *Scanner) adopt(item *policies.Item, rules policy.Rules) (changed bool) 
 	id := item.Policy.Identity()
 	state := s.adopting[id]
 	if state == nil {
-		state = &policyState{id: id, results: s.config.Results, pace: newPace(s.config.Clock)}
+		state = &policyState{id: id, results: s.config.Results, slowness: newSlowness(s.config.Clock)}
 		s.mu.Lock()
 		s.adopting[id] = state
 		s.mu.Unlock()

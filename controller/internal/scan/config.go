@@ -70,7 +70,7 @@ type Config struct {
 	// Workers is the number of resources evaluated at a time; 0 means one per core, at least 2.
 	Workers int
 	// Patience is how long a worker waits for the evaluation of a policy; 0 means 250 ms. A policy that takes
-	// longer is evaluated aside from then on, for two resources at a time.
+	// longer is evaluated in a slow lane from then on, for two resources at a time.
 	Patience time.Duration
 	// EvaluationLimit is how long an evaluation may take; 0 means 30 s. A policy that reaches it three
 	// times in a row is not evaluated for a while.

@@ -47,11 +47,11 @@
 // and those of the periodic scan. Its policies are evaluated together. A resource is with one worker at
 // a time, so that its results are set in the order of its changes.
 //
-// Slow policies. A worker waits 250 ms for a policy. One that takes longer is evaluated aside from then
-// on: its resources wait in a queue of its own (pace), which two goroutines serve, urgent resources
+// Slow policies. A worker waits 250 ms for a policy. One that takes longer gets a slow lane: from
+// then on its resources wait in a queue of its own (slowness), which two goroutines serve, urgent resources
 // first, and the workers go on with other policies. All slow policies together have 32 slots for
 // evaluations and release them after each resource. Evaluations that workers leave when they find a policy
-// slow come on top, at most four per second and worker. In the queue of a slow policy, a twin stands for a
+// slow come on top, at most four per second and worker. In the queue of a slow policy, a stand-in stands for a
 // resource, so that results are set in the order of its changes there, too. A policy that is quick for
 // long is no longer slow. After three evaluations in a
 // row that reach the limit of 30 s, the policy is not evaluated for a minute, then for longer: its results

@@ -38,7 +38,7 @@ func (s *Scanner) newEvaluator() *evaluator {
 func (ev *evaluator) start() {
 	requests, evaluations := make(chan evaluationRequest), make(chan policy.Evaluation, 1)
 	ev.requests, ev.evaluations = requests, evaluations
-	ev.scanner.aside.Go(func() {
+	ev.scanner.slowLane.Go(func() {
 		for q := range requests {
 			evaluations <- ev.scanner.evaluateNow(q.ctx, q.policy, q.subject)
 		}

@@ -39,7 +39,7 @@ var (
 	admittedWaiting = metric.Gauge("docket_controller_admitted_waiting", "Results of admission requests that wait until their resource exists or is gone.")
 	admittedOldest  = metric.Gauge("docket_controller_admitted_waiting_oldest_seconds", "Age of the oldest of docket_controller_admitted_waiting.")
 	lagSeconds      = metric.Gauge("docket_controller_scan_lag_seconds", "Age of what waits longest for evaluation.")
-	asideLength     = metric.Gauge("docket_controller_scan_aside", "Resources for which slow policies are still to be evaluated, once for each such policy. They are not in docket_controller_scan_queue.")
+	slowQueueLength = metric.Gauge("docket_controller_scan_aside", "Resources for which slow policies are still to be evaluated, once for each such policy. They are not in docket_controller_scan_queue.")
 	slowCount       = metric.Gauges("docket_controller_slow_policies", "Policies by state: aside if they are evaluated beside the others since they are slow, left_alone if they rest since their evaluations reached the limit.", "state")
 	policyCount     = metric.Gauges("docket_controller_policies", "Policies by kind and state: evaluated, problem if they can't be and give error results, admission if they are not for existing resources, or unreported if reports are not to have their results.", "kind", "state")
 	doubtCount      = metric.Gauges("docket_controller_policies_partly_unknown", "Policies by kind that are evaluated without some of their fields, which the engine does not know.", "kind")
@@ -64,7 +64,7 @@ const (
 // Register adds the metrics of scanners to the registry of the process. Further calls do nothing.
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
-var Register = metric.Registration(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
+var Register = metric.Registration(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, slowQueueLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
 
 // States of policies and informers.
 const (
@@ -77,8 +77,8 @@ const (
 	stateWaiting = "waiting"
 	stateFailing = "failing"
 
-	slowAside     = "aside"
-	slowLeftAlone = "left_alone"
+	stateSlow    = "aside"
+	stateResting = "left_alone"
 )
 
 // observe updates the gauges. The planner calls it.
@@ -117,15 +117,15 @@ func (s *Scanner) observe() {
 }
 
 func (s *Scanner) observeSlow() {
-	waiting, counts := 0, map[string]int{slowAside: 0, slowLeftAlone: 0}
+	waiting, counts := 0, map[string]int{stateSlow: 0, stateResting: 0}
 	for _, state := range s.policies {
-		state, resources := state.pace.load()
+		state, resources := state.slowness.load()
 		waiting += resources
 		if state != "" {
 			counts[state]++
 		}
 	}
-	asideLength.Set(float64(waiting))
+	slowQueueLength.Set(float64(waiting))
 	for state, count := range counts {
 		slowCount.WithLabelValues(state).Set(float64(count))
 	}
@@ -169,7 +169,7 @@ func forgetGauges() {
 	admittedWaiting.Set(0)
 	admittedOldest.Set(0)
 	lagSeconds.Set(0)
-	asideLength.Set(0)
+	slowQueueLength.Set(0)
 	slowCount.Reset()
 	policyCount.Reset()
 	doubtCount.Reset()

@@ -89,7 +89,7 @@ func (s *Scanner) applyPolicy(item *policies.Item) (changed bool) {
 		return false
 	}
 	if state == nil {
-		state = &policyState{id: id, results: s.config.Results, pace: newPace(s.config.Clock)}
+		state = &policyState{id: id, results: s.config.Results, slowness: newSlowness(s.config.Clock)}
 		s.addPolicy(state)
 		s.policyChanges.added++
 	} else {

@@ -26,8 +26,8 @@ type policyState struct {
 
 	// failures counts subjects for Events.
 	failures failures
-	// pace tells slow policies from others.
-	pace *pace
+	// slowness says whether the policy is slow.
+	slowness *slowness
 
 	// mu is held for reading while results of the policy are set, so that none are set after the policy has
 	// changed or is deleted. The policy can have results only while current is not nil.
@@ -104,7 +104,7 @@ func (s *policyState) update(p policy.Policy, others policy.Rules) bool {
 	before := s.current
 	s.current = next
 	s.removeFormer(before)
-	s.pace.forgive()
+	s.slowness.forgive()
 	return true
 }
 

@@ -28,7 +28,7 @@ func TestLogOfTheScanner(t *testing.T) {
 	s.queue = newQueue(clock, func() {})
 	clock.Step(1500 * time.Millisecond)
 	s.logScanDone(ctx, "")
-	s.addPolicy(&policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}, pace: newPace(clock)})
+	s.addPolicy(&policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}, slowness: newSlowness(clock)})
 	s.logScanDone(ctx, (&unknown{subjectKinds: map[schema.GroupKind]bool{{Kind: "Secret"}: true}, groups: map[string]bool{"apps": true}}).String())
 	s.firstScanDone = true
 	s.logScanDone(ctx, "")

@@ -41,7 +41,7 @@ func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snap
 		}
 	}
 	s.undecided = false
-	if s.planning.Fired() != fired || !s.queue.idle() || !s.asideIdle() {
+	if s.planning.Fired() != fired || !s.queue.idle() || !s.slowLaneIdle() {
 		s.waitFor("the evaluation of all resources")
 		return // The planner is woken when the queue is idle.
 	}

@@ -43,9 +43,9 @@ type resourceState struct {
 	// bucket is the part of the periodic scan that the resource belongs to.
 	bucket uint8
 	queued queueState
-	// twinOf is set in a twin, which stands for a resource in the queue of a slow policy. Of a twin, only
+	// standsFor is set in a stand-in, which stands for a resource in the queue of a slow policy. Of a stand-in, only
 	// kind and queued are used.
-	twinOf *resourceState
+	standsFor *resourceState
 }
 
 // staleness says which policies have to be evaluated again although their revision is done.

@@ -26,7 +26,7 @@ type example struct {
 func (x *example) policy(name string) *policyState {
 	state := &policyState{
 		id:      policy.Identity{Kind: policy.ClusterPolicy, Name: name},
-		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}}, pace: newPace(clock.RealClock{}),
+		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}}, slowness: newSlowness(clock.RealClock{}),
 	}
 	state.update(unitNamed(name, false), policy.Rules{})
 	return state

@@ -47,10 +47,10 @@ type Scanner struct {
 
 	// planning wakes the planner.
 	planning *broadcast.Trigger
-	// aside counts the goroutines that evaluate slow policies, for which no worker waits.
-	aside sync.WaitGroup
-	// asideSlots bounds how many of them evaluate at a time.
-	asideSlots chan struct{}
+	// slowLane counts the goroutines that evaluate slow policies, for which no worker waits.
+	slowLane sync.WaitGroup
+	// slowSlots bounds how many of them evaluate at a time.
+	slowSlots chan struct{}
 	// onIdle is true while the planner waits for the queue to become empty.
 	onIdle atomic.Bool
 
@@ -93,7 +93,7 @@ func New(config Config) (*Scanner, error) {
 	}
 	s := &Scanner{
 		config: config, excluded: policy.NewExclusion(config.Exclude...), tracer: otel.Tracer("docket-controller/scan"),
-		planning: broadcast.NewTrigger(), asideSlots: make(chan struct{}, maxAside),
+		planning: broadcast.NewTrigger(), slowSlots: make(chan struct{}, maxSlowEvaluations),
 		policies: map[policy.Identity]*policyState{}, adopting: map[policy.Identity]*policyState{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{}, seen: map[policy.Identity]map[policy.Target]bool{},
 	}
@@ -128,7 +128,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 		}
 	}
 	workers.Wait()
-	s.aside.Wait()
+	s.slowLane.Wait()
 	forgetGauges()
 	return nil
 }
@@ -177,7 +177,7 @@ func (s *Scanner) Ready() error {
 // entries of the context cache that are not due yet, and results of admission requests that wait for
 // their subject.
 func (s *Scanner) Idle() bool {
-	return s.config.Policies.Idle() && s.planning.Idle() && s.queue.idle() && s.asideIdle()
+	return s.config.Policies.Idle() && s.planning.Idle() && s.queue.idle() && s.slowLaneIdle()
 }
 
 // sourceChanged is called when a kind is listed, and when its requests begin or cease to fail.

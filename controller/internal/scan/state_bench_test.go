@@ -90,7 +90,7 @@ func BenchmarkState(b *testing.B) {
 		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled
 		for i := range policies {
-			state := &policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, pace: newPace(clock.RealClock{})}
+			state := &policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, slowness: newSlowness(clock.RealClock{})}
 			state.update(benchPolicy{state.id}, policy.Rules{})
 			list = append(list, state.current)
 		}

@@ -22,24 +22,24 @@ func (s *Scanner) evaluateNow(ctx context.Context, c *compiled, subject policy.S
 	return evaluation
 }
 
-// evaluate has a policy evaluated for a resource that a worker has. It does not wait for a slow one. It
+// evaluate evaluates a policy for the resource of a worker, or queues the resource if the policy is slow. It
 // fails only if ctx is done.
 func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resourceState, c *compiled, subject policy.Subject, reference policy.Reference) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	owner := c.revision.owner
-	if owner.pace.aside(rs) {
-		s.putAside(ctx, owner, rs, rs.queued.urgent)
+	if owner.slowness.takes(rs) {
+		s.queueSlow(ctx, owner, rs, rs.queued.urgent)
 		return nil
 	}
 	a, later := evaluator.evaluate(evaluationRequest{ctx: ctx, policy: c, subject: subject})
 	switch {
 	case later != nil:
-		twin := owner.pace.leave(rs)
-		s.aside.Go(func() {
-			s.takeAside(twin, c, reference, <-later)
-			s.finishAside(ctx, owner, twin)
+		standIn := owner.slowness.leave(rs)
+		s.slowLane.Go(func() {
+			s.takeSlow(standIn, c, reference, <-later)
+			s.finishSlow(ctx, owner, standIn)
 		})
 	case a.Canceled:
 		return ctx.Err() // The results may be incomplete.
@@ -50,61 +50,61 @@ func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resour
 	return nil
 }
 
-// putAside queues a resource for a slow policy.
-func (s *Scanner) putAside(ctx context.Context, owner *policyState, rs *resourceState, urgent bool) {
-	if owner.pace.put(rs, urgent) {
-		s.aside.Go(func() { s.runAside(ctx, owner) })
+// queueSlow queues a resource for a slow policy.
+func (s *Scanner) queueSlow(ctx context.Context, owner *policyState, rs *resourceState, urgent bool) {
+	if owner.slowness.put(rs, urgent) {
+		s.slowLane.Go(func() { s.runSlowLane(ctx, owner) })
 	}
 }
 
-// runAside serves the queue of a slow policy until it is empty. It gives its slot back after each resource,
+// runSlowLane serves the queue of a slow policy until it is empty. It gives its slot back after each resource,
 // so that other slow policies get one.
-func (s *Scanner) runAside(ctx context.Context, owner *policyState) {
-	for s.stepAside(ctx, owner) {
+func (s *Scanner) runSlowLane(ctx context.Context, owner *policyState) {
+	for s.stepSlowLane(ctx, owner) {
 	}
 }
 
-// stepAside evaluates a slow policy for its next resource. It returns false if there is none, or if the
+// stepSlowLane evaluates a slow policy for its next resource. It returns false if there is none, or if the
 // scanner ends.
-func (s *Scanner) stepAside(ctx context.Context, owner *policyState) bool {
+func (s *Scanner) stepSlowLane(ctx context.Context, owner *policyState) bool {
 	select {
-	case s.asideSlots <- struct{}{}:
-		defer func() { <-s.asideSlots }()
+	case s.slowSlots <- struct{}{}:
+		defer func() { <-s.slowSlots }()
 	case <-ctx.Done():
 		return false
 	}
-	twin, ok := owner.pace.next()
+	standIn, ok := owner.slowness.next()
 	if !ok {
 		return false
 	}
-	if err := s.evaluateAside(ctx, owner, twin); err != nil && ctx.Err() == nil {
+	if err := s.evaluateSlow(ctx, owner, standIn); err != nil && ctx.Err() == nil {
 		scanErrors.WithLabelValues(operationEvaluate).Inc()
-		klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", twin.kind.resource.GroupResource())
+		klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", standIn.kind.resource.GroupResource())
 	}
-	s.finishAside(ctx, owner, twin)
+	s.finishSlow(ctx, owner, standIn)
 	return true
 }
 
-func (s *Scanner) finishAside(ctx context.Context, owner *policyState, twin *resourceState) {
-	start, idle := owner.pace.done(twin)
+func (s *Scanner) finishSlow(ctx context.Context, owner *policyState, standIn *resourceState) {
+	start, idle := owner.slowness.done(standIn)
 	if start {
-		s.aside.Go(func() { s.runAside(ctx, owner) })
+		s.slowLane.Go(func() { s.runSlowLane(ctx, owner) })
 	}
 	if idle {
 		s.queueIdle()
 	}
 }
 
-// evaluateAside evaluates a slow policy for a resource as both are now.
-func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *resourceState) error {
-	k := twin.kind
-	c, packed := k.now(twin.twinOf, owner)
+// evaluateSlow evaluates a slow policy for a resource as both are now.
+func (s *Scanner) evaluateSlow(ctx context.Context, owner *policyState, standIn *resourceState) error {
+	k := standIn.kind
+	c, packed := k.now(standIn.standsFor, owner)
 	if c == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	reference := k.reference(packed)
-	if text := owner.pace.skip(twin.twinOf, s.config.EvaluationLimit); text != "" {
-		k.setAside(twin.twinOf, c, reference, []policy.Result{{Outcome: report.OutcomeError, Message: text}})
+	if text := owner.slowness.skip(standIn.standsFor, s.config.EvaluationLimit); text != "" {
+		k.setSlow(standIn.standsFor, c, reference, []policy.Result{{Outcome: report.OutcomeError, Message: text}})
 		return nil
 	}
 	object, err := s.load(ctx, k, packed)
@@ -115,26 +115,26 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *r
 	if err != nil {
 		return err
 	}
-	s.takeAside(twin, c, reference, s.evaluateNow(ctx, c, subject))
+	s.takeSlow(standIn, c, reference, s.evaluateNow(ctx, c, subject))
 	return nil
 }
 
-// takeAside sets the results of an evaluation aside.
-func (s *Scanner) takeAside(twin *resourceState, c *compiled, reference policy.Reference, a policy.Evaluation) {
+// takeSlow sets the results of an evaluation of a slow policy.
+func (s *Scanner) takeSlow(standIn *resourceState, c *compiled, reference policy.Reference, a policy.Evaluation) {
 	if a.Canceled {
 		return
 	}
-	c.revision.owner.pace.took(twin.twinOf, a.Duration, s.config.Patience, a.TimedOut)
+	c.revision.owner.slowness.took(standIn.standsFor, a.Duration, s.config.Patience, a.TimedOut)
 	s.found(c, reference, a)
-	twin.kind.setAside(twin.twinOf, c, reference, a.Results)
+	standIn.kind.setSlow(standIn.standsFor, c, reference, a.Results)
 }
 
-// asideIdle reports whether no resource waits for a slow policy. Any goroutine may call it.
-func (s *Scanner) asideIdle() bool {
+// slowLaneIdle reports whether no resource waits for a slow policy. Any goroutine may call it.
+func (s *Scanner) slowLaneIdle() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, state := range s.policies {
-		if !state.pace.idle() {
+		if !state.slowness.idle() {
 			return false
 		}
 	}
@@ -144,13 +144,13 @@ func (s *Scanner) asideIdle() bool {
 // tendSlow reports policies that are not evaluated for a while, and retries them afterwards.
 func (s *Scanner) tendSlow(ctx context.Context) {
 	for _, state := range s.policies {
-		text, again := state.pace.afterRest(s.config.EvaluationLimit)
+		text, again := state.slowness.afterRest(s.config.EvaluationLimit)
 		if text != "" {
 			klog.FromContext(ctx).Info("A policy takes too long", "policy", state.id, "cause", text)
 			s.event(state, reasonTooSlow, "%s", text)
 		}
 		for _, rs := range again {
-			s.putAside(ctx, state, rs, false)
+			s.queueSlow(ctx, state, rs, false)
 		}
 	}
 }
@@ -167,10 +167,10 @@ func (k *kind) now(rs *resourceState, owner *policyState) (*compiled, *packed) {
 	return k.policies[i], rs.packed
 }
 
-// setAside sets results of a slow policy, unless they would have to be removed. This is safe because
+// setSlow sets results of a slow policy, unless they would have to be removed. This is safe because
 // results are removed only after the resource was marked as deleted, or the policy was taken from the kind,
 // under the same mutex.
-func (k *kind) setAside(rs *resourceState, c *compiled, reference policy.Reference, results []policy.Result) {
+func (k *kind) setSlow(rs *resourceState, c *compiled, reference policy.Reference, results []policy.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !rs.deleted && slices.ContainsFunc(k.policies, func(other *compiled) bool { return other.revision == c.revision }) {

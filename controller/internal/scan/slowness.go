@@ -17,11 +17,11 @@ const (
 	// defaultPatience and defaultLimit are the defaults of [Config.Patience] and [Config.EvaluationLimit].
 	defaultPatience = 250 * time.Millisecond
 	defaultLimit    = 30 * time.Second
-	// aside is the number of resources for which a slow policy is evaluated at a time.
-	aside = 2
-	// maxAside bounds the evaluations of all slow policies at a time, and so their memory. Up to half as many
+	// slowRunners is the number of resources for which a slow policy is evaluated at a time.
+	slowRunners = 2
+	// maxSlowEvaluations bounds the evaluations of all slow policies at a time, and so their memory. Up to half as many
 	// slow policies are not limited by it.
-	maxAside = 32
+	maxSlowEvaluations = 32
 	// maxStrikes is the number of evaluations in a row that may reach the limit before a policy is not
 	// evaluated for a while: for firstRest, then for longer, up to longestRest.
 	maxStrikes  = 3
@@ -35,9 +35,9 @@ const (
 	quickMeanwhile = 1000
 )
 
-// pace knows whether a policy is slow. A slow policy is evaluated aside: its resources wait in a queue of
-// its own, and the workers, which all policies share, do not wait for it.
-type pace struct {
+// slowness knows whether a policy is slow. The resources of a slow policy wait in a queue of its own, the slow
+// lane, and the workers, which all policies share, do not wait for it.
+type slowness struct {
 	clock clock.PassiveClock
 	queue *queue
 
@@ -45,8 +45,8 @@ type pace struct {
 	slow bool
 	// runners is the number of goroutines that serve the queue.
 	runners int
-	// twins are those that are queued or evaluated aside, by the resource that they stand for.
-	twins map[*resourceState]*resourceState
+	// standIns are the resource states in the slow lane, by the resource that they stand for.
+	standIns map[*resourceState]*resourceState
 	// quick counts quick evaluations as quickAgain says; strikes, those in a row that reached the limit.
 	quick, strikes int
 	// struck are the resources whose evaluations reached the limit.
@@ -55,111 +55,104 @@ type pace struct {
 	// while. The zero time stands for none.
 	until time.Time
 	rest  time.Duration
-	// skipped are the resources that have to be evaluated when the policy is no longer too slow.
+	// skipped are the resources to evaluate when the policy is no longer too slow.
 	skipped map[*resourceState]bool
 	// told is true once an Event and the log have told of the rest.
 	told bool
 }
 
-func newPace(c clock.PassiveClock) *pace {
-	return &pace{clock: c, queue: newQueue(c, func() {}), twins: map[*resourceState]*resourceState{}, skipped: map[*resourceState]bool{}}
+func newSlowness(c clock.PassiveClock) *slowness {
+	return &slowness{clock: c, queue: newQueue(c, func() {}), standIns: map[*resourceState]*resourceState{}, skipped: map[*resourceState]bool{}}
 }
 
-// isSlow reports whether the policy is evaluated aside.
-func (p *pace) isSlow() bool {
+// takes reports whether a resource is evaluated in the slow lane: the policy is slow, or was when the resource
+// was queued, so that its results would come in the wrong order otherwise.
+func (p *slowness) takes(rs *resourceState) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.slow
-}
-
-// aside reports whether the policy is evaluated aside for a resource: it is slow, or was when the resource was
-// queued, so that its results would come in the wrong order otherwise.
-func (p *pace) aside(rs *resourceState) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.slow || p.twins[rs] != nil
+	return p.slow || p.standIns[rs] != nil
 }
 
 // put queues a resource, and reports whether the caller has to start another runner.
-func (p *pace) put(rs *resourceState, urgent bool) (start bool) {
+func (p *slowness) put(rs *resourceState, urgent bool) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	twin := p.twins[rs]
-	if twin == nil {
-		twin = &resourceState{kind: rs.kind, twinOf: rs}
-		p.twins[rs] = twin
+	standIn := p.standIns[rs]
+	if standIn == nil {
+		standIn = &resourceState{kind: rs.kind, standsFor: rs}
+		p.standIns[rs] = standIn
 	}
-	p.queue.add(twin, urgent)
-	if p.runners < aside {
+	p.queue.add(standIn, urgent)
+	if p.runners < slowRunners {
 		p.runners++
 		return true
 	}
 	return false
 }
 
-// leave records that an evaluation has taken too long and goes on aside: the policy is slow.
-func (p *pace) leave(rs *resourceState) (twin *resourceState) {
+// leave records that an evaluation has taken too long and continues in the slow lane: the policy is slow.
+func (p *slowness) leave(rs *resourceState) (standIn *resourceState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slow, p.quick = true, 0
-	twin = &resourceState{kind: rs.kind, twinOf: rs}
-	p.twins[rs] = twin
-	p.queue.adopt(twin)
-	return twin
+	standIn = &resourceState{kind: rs.kind, standsFor: rs}
+	p.standIns[rs] = standIn
+	p.queue.adopt(standIn)
+	return standIn
 }
 
-// next returns the next twin for a runner, which must end if there is none.
-func (p *pace) next() (twin *resourceState, ok bool) {
+// next returns the next stand-in for a runner, which must end if there is none.
+func (p *slowness) next() (standIn *resourceState, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if twin, ok = p.queue.poll(); !ok {
+	if standIn, ok = p.queue.poll(); !ok {
 		p.runners--
 	}
-	return twin, ok
+	return standIn, ok
 }
 
 // done gives back what next or leave returned. It reports whether the caller has to start another runner,
 // and whether nothing is left to do.
-func (p *pace) done(twin *resourceState) (start, idle bool) {
+func (p *slowness) done(standIn *resourceState) (start, idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue.done(twin)
-	if twin.queued.lane == laneNone {
-		delete(p.twins, twin.twinOf)
-	} else if p.runners < aside {
+	p.queue.done(standIn)
+	if standIn.queued.lane == laneNone {
+		delete(p.standIns, standIn.standsFor)
+	} else if p.runners < slowRunners {
 		p.runners++
 		start = true
 	}
-	if len(p.skipped) == 0 && (p.quick >= quickMeanwhile || p.quick >= quickAgain && len(p.twins) == 0) {
+	if len(p.skipped) == 0 && (p.quick >= quickMeanwhile || p.quick >= quickAgain && len(p.standIns) == 0) {
 		p.slow = false
 	}
-	return start, len(p.twins) == 0
+	return start, len(p.standIns) == 0
 }
 
 // load returns the state of the policy, empty if it is not slow, and the number of resources that wait for
 // it.
-func (p *pace) load() (state string, resources int) {
+func (p *slowness) load() (state string, resources int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.clock.Now().Before(p.until):
-		state = slowLeftAlone
+		state = stateResting
 	case p.slow:
-		state = slowAside
+		state = stateSlow
 	}
-	return state, len(p.twins)
+	return state, len(p.standIns)
 }
 
-// idle reports whether nothing is evaluated aside or waits for that. Skipped resources don't count: they
+// idle reports whether the slow lane is empty. Skipped resources don't count: they
 // have results that say so.
-func (p *pace) idle() bool {
+func (p *slowness) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.twins) == 0
+	return len(p.standIns) == 0
 }
 
 // took records how long the evaluation for a resource took, and whether it reached the limit.
-func (p *pace) took(rs *resourceState, length, patience time.Duration, limit bool) {
+func (p *slowness) took(rs *resourceState, length, patience time.Duration, limit bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if length > patience {
@@ -186,12 +179,12 @@ func (p *pace) took(rs *resourceState, length, patience time.Duration, limit boo
 }
 
 // reset is called with the mutex when an evaluation has not reached the limit.
-func (p *pace) reset() {
+func (p *slowness) reset() {
 	p.strikes, p.struck, p.rest, p.until, p.told = 0, nil, 0, time.Time{}, false
 }
 
 // forgive makes the policy eligible at once: it has changed.
-func (p *pace) forgive() {
+func (p *slowness) forgive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reset()
@@ -199,7 +192,7 @@ func (p *pace) forgive() {
 }
 
 // skip returns why the policy is not evaluated for a resource; empty if it is to be evaluated.
-func (p *pace) skip(rs *resourceState, limit time.Duration) string {
+func (p *slowness) skip(rs *resourceState, limit time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.clock.Now().Before(p.until) {
@@ -211,14 +204,14 @@ func (p *pace) skip(rs *resourceState, limit time.Duration) string {
 }
 
 // restText is called with the mutex.
-func (p *pace) restText(limit time.Duration) string {
+func (p *slowness) restText(limit time.Duration) string {
 	return fmt.Sprintf("not evaluated: the last %d evaluations of this policy took longer than %v each; retried at %s. Have it call a service less often, or cache what it reads",
 		p.strikes, limit, p.until.UTC().Format(time.RFC3339))
 }
 
 // afterRest returns what users have not been told yet of a rest, and what is to be retried after one: a
 // single resource until an evaluation succeeds, then all.
-func (p *pace) afterRest(limit time.Duration) (text string, again []*resourceState) {
+func (p *slowness) afterRest(limit time.Duration) (text string, again []*resourceState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.clock.Now().Before(p.until) {
@@ -227,7 +220,7 @@ func (p *pace) afterRest(limit time.Duration) (text string, again []*resourceSta
 		}
 		return text, nil
 	}
-	if len(p.skipped) == 0 || p.strikes > 0 && len(p.twins) > 0 {
+	if len(p.skipped) == 0 || p.strikes > 0 && len(p.standIns) > 0 {
 		return "", nil
 	}
 	again = slices.Collect(maps.Keys(p.skipped))

@@ -107,7 +107,7 @@ func inBubble(t *testing.T, do func(t *testing.T, b *bubble)) {
 		cancel()
 		b.queue.close()
 		parts.Wait()
-		b.aside.Wait()
+		b.slowLane.Wait()
 	})
 }
 
@@ -160,7 +160,7 @@ func TestSlowPolicyStarvesNobody(t *testing.T) {
 			if newest > time.Second {
 				t.Errorf("a new resource waits for %v", newest)
 			}
-			b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.asideIdle() })
+			b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.slowLaneIdle() })
 		})
 		return took
 	}
@@ -207,23 +207,23 @@ func TestManySlowPolicies(t *testing.T) {
 		b.areAll(all...)
 		b.list(t, manyPods(count)...)
 		b.await(t, slow*2*defaultPatience, "the others are through", func() bool { return b.results.outcomes("other-")[report.OutcomePass] == others*count })
-		aside, waiting := 0, 0
+		policies, waiting := 0, 0
 		for _, state := range b.policies {
-			state, resources := state.pace.load()
+			state, resources := state.slowness.load()
 			waiting += resources
-			if state == slowAside {
-				aside++
+			if state == stateSlow {
+				policies++
 			}
 		}
-		if aside != slow || waiting < slow*count/2 || waiting > slow*count {
-			t.Errorf("%d policies are slow, %d evaluations aside are still to come", aside, waiting)
+		if policies != slow || waiting < slow*count/2 || waiting > slow*count {
+			t.Errorf("%d policies are slow, %d of their evaluations are still to come", policies, waiting)
 		}
-		b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.asideIdle() })
+		b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.slowLaneIdle() })
 		if got := b.results.outcomes("slow-")[report.OutcomePass]; got != slow*count {
 			t.Errorf("%d results of slow policies", got)
 		}
 		// In addition to the slots there is what workers have left when they found a policy slow.
-		if most, bound := crowded.most.Load(), int64(maxAside+b.config.Workers*int(takes/defaultPatience+1)); most > bound {
+		if most, bound := crowded.most.Load(), int64(maxSlowEvaluations+b.config.Workers*int(takes/defaultPatience+1)); most > bound {
 			t.Errorf("%d evaluations went on at a time, more than %d", most, bound)
 		}
 	})
@@ -237,8 +237,8 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 		slow := newTimed("slow", time.Hour)
 		b.areAll(slow)
 		b.list(t, manyPods(100)...)
-		b.await(t, 3*defaultLimit, "all have a result", func() bool { return b.results.outcomes("slow")[report.OutcomeError] == 100 && b.asideIdle() })
-		if calls := slow.calls.Load(); calls > maxStrikes+2*aside+2 {
+		b.await(t, 3*defaultLimit, "all have a result", func() bool { return b.results.outcomes("slow")[report.OutcomeError] == 100 && b.slowLaneIdle() })
+		if calls := slow.calls.Load(); calls > maxStrikes+2*slowRunners+2 {
 			t.Errorf("it was called %d times", calls)
 		}
 		if text := b.results.message("slow"); !strings.Contains(text, "longer than 30s") && !strings.Contains(text, "deadline") {
@@ -246,7 +246,7 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 		}
 		b.tendSlow(t.Context())
 		for _, state := range b.policies {
-			if state, resources := state.pace.load(); state != slowLeftAlone || resources != 0 {
+			if state, resources := state.slowness.load(); state != stateResting || resources != 0 {
 				t.Errorf("it is %q, with %d resources to come", state, resources)
 			}
 		}
@@ -261,11 +261,11 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 }
 
 // TestSlowPolicyBecomesQuick: a policy that was slow once does not stay slow because resources wait for it; those are
-// still evaluated aside.
+// still evaluated in the slow lane.
 func TestSlowPolicyBecomesQuick(t *testing.T) {
 	t.Parallel()
 	const patience = time.Second
-	p := newPace(clock.RealClock{})
+	p := newSlowness(clock.RealClock{})
 	p.done(p.leave(&resourceState{}))
 	waiting := make([]*resourceState, 2*quickMeanwhile)
 	for i := range waiting {
@@ -274,30 +274,30 @@ func TestSlowPolicyBecomesQuick(t *testing.T) {
 	}
 	evaluate := func(n int, length time.Duration) {
 		for range n {
-			twin, ok := p.next()
+			standIn, ok := p.next()
 			if !ok {
 				t.Fatal("nothing waits")
 			}
-			p.took(twin.twinOf, length, patience, false)
-			p.done(twin)
+			p.took(standIn.standsFor, length, patience, false)
+			p.done(standIn)
 		}
 	}
 	evaluate(quickMeanwhile-1, 0)
 	evaluate(1, 2*patience)
 	evaluate(quickAgain, 0)
-	if !p.isSlow() {
+	if !p.slow {
 		t.Error("it is quick although one evaluation was not")
 	}
 	evaluate(1, 0)
-	if p.isSlow() {
+	if p.slow {
 		t.Error("it is still slow")
 	}
-	if last := waiting[len(waiting)-1]; !p.aside(last) || p.aside(waiting[0]) || p.aside(&resourceState{}) {
-		t.Error("aside is not for the resources that wait alone")
+	if last := waiting[len(waiting)-1]; !p.takes(last) || p.takes(waiting[0]) || p.takes(&resourceState{}) {
+		t.Error("the slow lane is not for the resources that wait alone")
 	}
 }
 
-// TestSlowPolicyOfChangesAndDeletions: what is evaluated aside follows the resource and the policy, and nothing comes
+// TestSlowPolicyOfChangesAndDeletions: the slow lane follows the resource and the policy, and nothing comes
 // after they are gone.
 func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 	t.Parallel()
@@ -305,12 +305,12 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		slow := newTimed("slow", 2*time.Second)
 		b.areAll(slow)
 		b.list(t, manyPods(3)...)
-		b.await(t, time.Minute, "all are evaluated", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 3 && b.asideIdle() })
+		b.await(t, time.Minute, "all are evaluated", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 3 && b.slowLaneIdle() })
 		b.update(t, unitPod("p0", "u0", "2"))
 		b.await(t, time.Minute, "a change is evaluated", func() bool { return slow.calls.Load() == 4 })
 		b.update(t, unitPod("p0", "u0", "3"))
 		b.update(t, unitPod("p0", "u0", "4"))
-		b.await(t, time.Minute, "later ones are, once", func() bool { return b.asideIdle() && b.queue.idle() })
+		b.await(t, time.Minute, "later ones are, once", func() bool { return b.slowLaneIdle() && b.queue.idle() })
 		if calls := slow.calls.Load(); calls != 5 {
 			t.Errorf("%d calls", calls)
 		}
@@ -319,14 +319,14 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		if err := b.pods.Delete(unitPod("p1", "u1", "2")); err != nil {
 			t.Fatal(err)
 		}
-		b.await(t, time.Minute, "all is done", func() bool { return b.asideIdle() && b.queue.idle() })
+		b.await(t, time.Minute, "all is done", func() bool { return b.slowLaneIdle() && b.queue.idle() })
 		if got := b.results.lines(); len(got) != 2 {
 			t.Errorf("after the deletion there are %v", got)
 		}
 		b.update(t, unitPod("p2", "u2", "2"))
 		b.await(t, time.Minute, "a change is evaluated", func() bool { return slow.calls.Load() == 7 })
 		b.areAll()
-		b.await(t, time.Minute, "all is done", func() bool { return b.asideIdle() && b.queue.idle() })
+		b.await(t, time.Minute, "all is done", func() bool { return b.slowLaneIdle() && b.queue.idle() })
 		if got := b.results.lines(); len(got) != 0 {
 			t.Errorf("without the policy there are %v", got)
 		}
@@ -334,9 +334,9 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		slow.takes.Store(0)
 		b.areAll(slow)
 		b.list(t, manyPods(2*quickAgain)...)
-		b.await(t, time.Hour, "all is done", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 2*quickAgain && b.asideIdle() })
+		b.await(t, time.Hour, "all is done", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 2*quickAgain && b.slowLaneIdle() })
 		for _, state := range b.policies {
-			if state.pace.isSlow() {
+			if name, _ := state.slowness.load(); name != "" {
 				t.Error("it is still slow")
 			}
 		}
