@@ -29,10 +29,10 @@ type Cache struct {
 	planning, enforcing, reporting *broadcast.Trigger
 
 	mu sync.Mutex
-	// wants are the entries that policies declare, asked those that a query asked for.
-	wants map[policy.Entry]bool
-	asked map[policy.Entry]*asked
-	// revision counts changes of wants and asked.
+	// wants are the entries that policies declare, undeclared the others that queries named.
+	wants      map[policy.Entry]bool
+	undeclared map[policy.Entry]*undeclared
+	// revision counts changes of wants and undeclared.
 	revision uint64
 	// began is when the cache was started, ready whether it was ready once.
 	began time.Time
@@ -59,7 +59,7 @@ func New(config Config) (*Cache, error) {
 			Allow: config.AllowRanges, Block: config.BlockRanges,
 		},
 		planning: broadcast.NewTrigger(), enforcing: broadcast.NewTrigger(), reporting: broadcast.NewTrigger(),
-		wants: map[policy.Entry]bool{}, asked: map[policy.Entry]*asked{}, datasets: map[any]*dataset{},
+		wants: map[policy.Entry]bool{}, undeclared: map[policy.Entry]*undeclared{}, datasets: map[any]*dataset{},
 		kinds: map[string]*declared{},
 	}
 	for _, kind := range entryKinds {

@@ -117,9 +117,9 @@ func (e *entry) equal(other *entry) bool {
 	return (e.err == nil) == (other.err == nil) && (e.err == nil || e.err.Error() == other.err.Error())
 }
 
-// asked is an entry that a query asked for and that nobody has said to be in use: that of a policy
-// which has just come, or is just going.
-type asked struct {
+// undeclared is an entry that a query named although no current policy declares it: the policy has just been
+// created or is being deleted.
+type undeclared struct {
 	// used and at are when it was used last.
 	used int64
 	at   time.Time

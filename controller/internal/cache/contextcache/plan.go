@@ -18,15 +18,15 @@ import (
 const (
 	// tickInterval is the time between two calls of Cache.tick.
 	tickInterval = time.Second
-	// keepAsked is how long an entry that no policy is known to use is kept after its last query;
-	// maxAsked is how many such entries there may be.
-	keepAsked = 10 * time.Minute
+	// keepUndeclared is how long an entry that no policy is known to use is kept after its last query;
+	// maxUndeclared is how many such entries there may be.
+	keepUndeclared = 10 * time.Minute
 	// maxListing is how long a list after an interrupted watch may take before the previous data are
 	// considered out of date.
 	maxListing = 30 * time.Second
 	// trimInterval is how long computed values are kept without being read.
-	trimInterval = 2 * time.Minute
-	maxAsked     = 1000
+	trimInterval  = 2 * time.Minute
+	maxUndeclared = 1000
 )
 
 // plan makes the next index, starts loading what is missing, and drops the data that no entry uses.
@@ -80,7 +80,7 @@ func (c *Cache) definitions(next, before *index) []*definition {
 	c.mu.Lock()
 	next.revision = c.revision
 	inline := maps.Clone(c.wants)
-	for id := range c.asked {
+	for id := range c.undeclared {
 		inline[id] = true
 	}
 	c.mu.Unlock()
@@ -158,7 +158,7 @@ func (c *Cache) tick(ctx context.Context) {
 			c.replan()
 		}
 	}
-	if c.forgetAsked(index, now) {
+	if c.forgetUndeclared(index, now) {
 		c.replan()
 	}
 	if now.Sub(c.trimmed) >= trimInterval {
@@ -199,39 +199,39 @@ func (c *Cache) updateState(ctx context.Context, d *dataset, now time.Time) {
 	}
 }
 
-// forgetAsked removes the entries that were asked for too long ago, and reports whether there were any.
-func (c *Cache) forgetAsked(index *index, now time.Time) bool {
+// forgetUndeclared removes the entries whose last query is too long ago, and reports whether there were any.
+func (c *Cache) forgetUndeclared(index *index, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	count := len(c.asked)
-	for id, a := range c.asked {
+	count := len(c.undeclared)
+	for id, a := range c.undeclared {
 		if e := index.entries[id]; e != nil && e.data != nil {
 			if used := e.data.used.Load(); used != a.used {
 				a.used, a.at = used, now
 			}
 		}
-		if c.wants[id] || now.Sub(a.at) > keepAsked {
-			delete(c.asked, id)
+		if c.wants[id] || now.Sub(a.at) > keepUndeclared {
+			delete(c.undeclared, id)
 		}
 	}
-	if count == len(c.asked) {
+	if count == len(c.undeclared) {
 		return false
 	}
 	c.revision++
 	return true
 }
 
-// ask keeps an entry that a query names although no policy is known to declare it.
-func (c *Cache) ask(id policy.Entry) error {
+// addUndeclared keeps an entry that a query names although no policy is known to declare it.
+func (c *Cache) addUndeclared(id policy.Entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked[id] != nil || c.wants[id] {
+	if c.undeclared[id] != nil || c.wants[id] {
 		return nil
 	}
-	if len(c.asked) >= maxAsked {
-		return fmt.Errorf("more than %d entries that no policy declares were asked for", maxAsked)
+	if len(c.undeclared) >= maxUndeclared {
+		return fmt.Errorf("more than %d entries that no policy declares were asked for", maxUndeclared)
 	}
-	c.asked[id] = &asked{at: c.config.Clock.Now()}
+	c.undeclared[id] = &undeclared{at: c.config.Clock.Now()}
 	c.revision++
 	c.replan()
 	return nil

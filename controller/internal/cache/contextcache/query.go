@@ -75,7 +75,7 @@ func (c *Cache) lookup(in *index, query policy.Query) (*entry, error) {
 	if err := (&definition{id: query.Entry}).permit(query); err != nil {
 		return nil, err
 	}
-	return nil, c.ask(query.Entry)
+	return nil, c.addUndeclared(query.Entry)
 }
 
 // waited says that data were not there in time, and what may be the reason.
