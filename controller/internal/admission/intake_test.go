@@ -163,7 +163,7 @@ func testBodiesAreBounded(t *testing.T) {
 	eventually(t, "all room is free", func() bool { return in.room() == 0 })
 }
 
-// TestBodyThatFindsNoRoom is refused in time if those that have the room are evaluated.
+// TestBodyThatFindsNoRoom is refused in time if the room is taken by requests that are being evaluated.
 func TestBodyThatFindsNoRoom(t *testing.T) {
 	t.Parallel()
 	in := newIntake(100)

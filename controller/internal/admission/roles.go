@@ -39,7 +39,7 @@ type who struct {
 	name  string
 }
 
-// granted is a role that a binding grants. The namespace is that of the binding; empty for a ClusterRoleBinding.
+// granted is a role that a binding grants. The namespace is the binding's; empty for a ClusterRoleBinding.
 type granted struct {
 	namespace, kind, name string
 }

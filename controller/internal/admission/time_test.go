@@ -77,7 +77,7 @@ func TestParseTimeout(t *testing.T) {
 }
 
 // TestTimeoutOfCallerNeverExceedsOurs: whatever a request says, policies have no more time than the webhook
-// configuration gives it, which is that of the policy that asks for most, if that is more than usual.
+// configuration gives it: the default, or more if a policy asks for more.
 func TestTimeoutOfCallerNeverExceedsOurs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testTimeoutOfCaller)

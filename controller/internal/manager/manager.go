@@ -118,7 +118,7 @@ func (m *Manager) startTelemetry(ctx context.Context) (*telemetry.Telemetry, err
 	return t, err
 }
 
-// endTelemetry sends what is left. A collector that is away is no failure of the controller.
+// endTelemetry sends the rest. A collector that does not answer is no failure of the controller.
 func (m *Manager) endTelemetry(ctx context.Context) {
 	if err := m.telemetry.Shutdown(ctx); err != nil {
 		klog.FromContext(ctx).Error(err, "The last traces or metrics could not be sent")
@@ -279,7 +279,7 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 	return parts, registrar, err
 }
 
-// inboxes returns what takes results that others have found: those of requests, and those of Kyverno as far as they are wanted.
+// inboxes returns the functions that take results of others: of requests, and of Kyverno if that is configured.
 func (m *Manager) inboxes(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer) ([]func(context.Context) error, error) {
 	var parts []func(context.Context) error
 	for _, inbox := range []struct {

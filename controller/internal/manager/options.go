@@ -206,7 +206,7 @@ func AddExceptionNamespaces(fs *pflag.FlagSet, names *[]string) {
 	fs.StringSliceVar(names, "exception-namespaces", *names, "Namespaces whose exceptions (PolicyException) count; * for all. Without any, no exception counts. Those for a policy in a namespace have to be in that namespace besides")
 }
 
-// ValidateExceptionNamespaces returns an error for each name that is none.
+// ValidateExceptionNamespaces returns an error for each invalid name.
 func ValidateExceptionNamespaces(names []string) []error {
 	var errs []error
 	for _, name := range names {

@@ -42,7 +42,7 @@ const (
 	spread = 4 * time.Millisecond
 )
 
-// noCatalog is that of an API whose kinds are not known.
+// noCatalog belongs to an API whose kinds are not known.
 type noCatalog struct{}
 
 func (noCatalog) Current() *served.Catalog { return nil }
@@ -123,7 +123,7 @@ func issue(tb testing.TB, dir string) *x509.CertPool {
 
 // trickle keeps a connection from an address that sends a byte of a request now and then, until ctx is
 // done. It opens another one when the server has closed it. That all do so at different times keeps this
-// process, which both sides share, from being busy with nothing but handshakes.
+// process, which both sides share, from being busy with handshakes only.
 func (l *loaded) trickle(ctx context.Context, from string, wait time.Duration, opened func()) {
 	for pause(ctx, wait) {
 		dialer := &tls.Dialer{
@@ -234,7 +234,7 @@ func podReview(tb testing.TB) []byte {
 }
 
 // TestSlowConnectionsStopNobody: of requests beside connections that send a byte now and then, and are many times
-// more than there are slots, none is refused, be those from ten addresses or from that of the requests.
+// more than there are slots, no request is refused, whether the connections come from ten addresses or from its own.
 // BenchmarkBesideSlowConnections has ten times as many, which a machine that is busy with tests can't bear.
 func TestSlowConnectionsStopNobody(t *testing.T) { //nolint:paralleltest // It would slow others down.
 	const connections, rate, count = 100, 20, 80

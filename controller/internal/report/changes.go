@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// changes are those of the layout that the writer has not taken yet.
+// changes has the changes of the layout that the writer has not taken yet.
 type changes struct {
 	// reports are those that have changed or no longer exist.
 	reports map[reportKey]span

@@ -30,7 +30,7 @@ type groupKey struct {
 // group is what would be one report if reports were not bounded: one or more chunks.
 type group struct {
 	key groupKey
-	// instance is that of the options.
+	// instance is [Options.Instance].
 	instance string
 	// capacity is the size of the results that fit into a chunk, in bytes.
 	capacity, maxResults int

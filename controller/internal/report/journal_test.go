@@ -50,8 +50,8 @@ func (w *world) scanTwo() {
 	w.prune()
 }
 
-// TestJournalOfRuns: the log says what was there, what the first scan changed, and, before it
-// happens, that all reports go, and why.
+// TestJournalOfRuns: the log has the reports that existed, the changes of the first scan, and, before it
+// happens, that all reports are deleted, and why.
 func TestJournalOfRuns(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
@@ -76,7 +76,7 @@ func TestJournalOfRuns(t *testing.T) {
 	}
 }
 
-// logged returns what a writer logs that loads, runs, and is told what a scan finds.
+// logged returns what a writer logs that loads, runs, and gets the results of a scan.
 func (w *world) logged(t *testing.T, scan func()) []string {
 	t.Helper()
 	log := &lines{}

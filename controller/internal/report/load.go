@@ -47,7 +47,7 @@ func (l *Layout) classify(object report.Accessor, api API) stored {
 	if split {
 		parsed, err := policy.ParseIdentity(annotations[PolicyAnnotation])
 		if err != nil {
-			return s // The annotation was removed, so nobody can tell what it is about.
+			return s // The annotation was removed, so its subject is unknown.
 		}
 		id = parsed
 		s.group.owner = l.policy(id)

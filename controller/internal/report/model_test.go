@@ -147,7 +147,7 @@ func (m *model) check(t *testing.T) {
 	m.checkCounters(t)
 }
 
-// checkCounters compares what is counted along with what is there.
+// checkCounters compares the counters with the reports.
 func (m *model) checkCounters(t *testing.T) {
 	t.Helper()
 	found := map[pair]counts{}
@@ -182,7 +182,7 @@ func (m *model) checkCounters(t *testing.T) {
 	m.checkTally(t, found)
 }
 
-// checkTally compares what is counted with what is there.
+// checkTally compares the tally with the results.
 func (m *model) checkTally(t *testing.T, found map[pair]counts) {
 	t.Helper()
 	got := &m.layout.counts

@@ -11,7 +11,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 )
 
-// TestParseOutcomes: all is no limit, in whatever order they are; what is none is named.
+// TestParseOutcomes: all outcomes are no limit, in any order; an unknown one is named.
 func TestParseOutcomes(t *testing.T) {
 	t.Parallel()
 	reversed := OutcomeNames()

@@ -14,7 +14,7 @@ type dueQueue []*reportState
 
 var _ heap.Interface = (*dueQueue)(nil)
 
-// Len is that of [heap.Interface], as are the next ones.
+// Len implements [heap.Interface], as do the next methods.
 func (q dueQueue) Len() int { return len(q) }
 
 // Less orders by time.

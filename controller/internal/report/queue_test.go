@@ -88,7 +88,7 @@ func TestHeldReports(t *testing.T) {
 	}
 }
 
-// TestGate: unwanted reports of a namespace wait for all that is not written yet in it, without an edge for each.
+// TestGate: unwanted reports of a namespace wait for all unwritten reports in it, without an edge for each.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	layout, _ := newTestLayout(Options{Split: true})

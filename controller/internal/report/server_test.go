@@ -119,7 +119,7 @@ func (s *server) results(ctx context.Context, apis ...API) (map[string]bool, err
 	return found, nil
 }
 
-// policyReports are those of the namespace that most tests use.
+// policyReports is the client for the namespace that most tests use.
 func (s *server) policyReports() dynamic.ResourceInterface {
 	return s.client.Resource(kindOf(WGPolicy, true).gvr()).Namespace("default")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// reader polls a server and fails for each result that is not there, ever.
+// reader polls a server and fails for each result that is missing at any time.
 type reader struct {
 	mu    sync.Mutex
 	polls int

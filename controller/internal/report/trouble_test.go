@@ -137,7 +137,7 @@ func TestConflicts(t *testing.T) {
 	if got := outcome(w.get(t, name)); got != "pass" {
 		t.Errorf("after a deletion the result is %q", got)
 	}
-	// Another writer, such as the leader before, has made the report that we know nothing of.
+	// Another writer, such as the leader before, has made the report, unknown to us.
 	other := w.server.world(t, Options{Split: true})
 	other.layout.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{fail("r", "m")})
 	other.flush(t)

@@ -179,7 +179,7 @@ func (rs *reportState) has(object report.Accessor, sum hash) {
 }
 
 // Run writes changes of the layout until ctx is done, and restores reports that somebody else changed or
-// deleted. What can't be written is retried, with growing pauses. Flush writes what is left at the end.
+// deleted. What can't be written is retried, with growing pauses. Flush writes the rest at the end.
 func (w *Writer) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, namespaced := range []bool{false, true} {

@@ -178,7 +178,7 @@ func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience tim
 	return k.admit(c, admitted)
 }
 
-// watchedAs returns the kind of a resource, in this version or another; nil if none is watched.
+// watchedAs returns the kind of a resource, in this version or another; nil if it is not watched.
 func (s *Scanner) watchedAs(gvr schema.GroupVersionResource) *kind {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -160,7 +160,7 @@ func TestAdmittedDeletion(t *testing.T) {
 	}
 }
 
-// TestAdmittedWhileEvaluated: what comes while a worker has the subject is not forgotten.
+// TestAdmittedWhileEvaluated: a result that arrives while a worker has the subject is not forgotten.
 func TestAdmittedWhileEvaluated(t *testing.T) {
 	t.Parallel()
 	u, p := newUnit(t), unitNamed("p", true)
@@ -295,7 +295,7 @@ func TestAdmittedIsBounded(t *testing.T) {
 	}
 }
 
-// TestAdmittedAfterTheEnd: nothing is set, and nobody is told.
+// TestAdmittedAfterTheEnd: nothing is set, and no callback is called.
 func TestAdmittedAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	u, p := newUnit(t), unitNamed("p", true)
@@ -346,7 +346,7 @@ func TestAdmittedOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// TestTargetsAtAdmission: what is about the object itself is a reason to watch it.
+// TestTargetsAtAdmission: a target of the object itself is a reason to watch it.
 func TestTargetsAtAdmission(t *testing.T) {
 	t.Parallel()
 	for subresource, want := range map[string]bool{"": true, "status": true, "*": true, "ephemeralcontainers": true, "exec": false} {

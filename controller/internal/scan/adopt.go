@@ -106,7 +106,7 @@ func (s *policyState) retarget(targets []policy.Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil || len(s.current.targets) == len(targets) {
-		return false // There are only ever more.
+		return false // Targets are only added.
 	}
 	next := *s.current
 	next.targets, next.catalog = targets, nil

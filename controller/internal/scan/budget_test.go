@@ -35,7 +35,7 @@ func TestNoMemoryForResources(t *testing.T) {
 	})
 	w.start(t, r, func(c *scan.Config) { c.Memory = 1 })
 	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/a has-team=pass", "ClusterPolicy/tight ConfigMap/tight/b has-team=fail")
-	// Policies of other tests may have it evaluated, too, some of them together.
+	// Policies of other tests may cause its evaluation, too, some of them together.
 	eventually(t, func() string {
 		if n, evaluated := int(gets.Load()), r.compiler.count("", "ConfigMap/tight/b"); n < 3 || n > 2+evaluated {
 			return fmt.Sprintf("%d requests for a resource that was evaluated %d times", n, evaluated)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package scan is the background scanner. It decides what to evaluate again and when, and passes the
-// results to a [Results]. It knows policies only through package policy, and knows nothing of reports.
+// results to a [Results]. It knows policies only through package policy, and does not know reports.
 //
 // What is watched. Every kind that a target of a policy matches, by one reflector that lists once.
 // Policies and exceptions are watched by package policies, whose snapshots say which exist; policies
@@ -29,7 +29,7 @@
 // Changes of anything else that policies read, such as other resources, are found by the periodic
 // scan, which evaluates everything once in [Config.Interval], a sixtieth at a time.
 //
-// What is not evaluated: policies for admission requests only. Their results are those of the requests
+// What is not evaluated: policies for admission requests only. Their results come from the requests
 // ([Scanner.Admit]), and count once the object that a request is about exists with the same content. They
 // stay until the next request for the object, even if its content or the policy changes and across
 // restarts, as long as the object and the policy exist and the policy has a target of that kind. A policy

@@ -58,7 +58,7 @@ type wanted struct {
 	last time.Time
 }
 
-// within has the policy evaluated an interval after the last time, or now if that has passed.
+// within schedules an evaluation of the policy an interval after the last one, or now if that has passed.
 func (w *wanted) within(interval time.Duration, now time.Time) {
 	at := w.last.Add(interval)
 	if at.Before(now) {
@@ -71,7 +71,7 @@ func (w *wanted) within(interval time.Duration, now time.Time) {
 
 func (w *wanted) due(now time.Time) bool { return !w.at.IsZero() && !now.Before(w.at) }
 
-// renew has policies evaluated again that read changed entries, and reports whether there are any. The
+// renew queues an evaluation of the policies that read changed entries, and reports whether there are any. The
 // planner calls it.
 func (s *Scanner) renew() (changed bool) {
 	if !s.firstScanDone {
@@ -134,7 +134,7 @@ func readsEntry(read, changed policy.Entry) bool {
 	return read.Name == changed.Name || read.Name == policy.AnyName || changed.Name == policy.AnyName
 }
 
-// evaluating reports whether a revision still has to be evaluated for any resource.
+// evaluating reports whether the evaluation of a revision is incomplete.
 func (s *Scanner) evaluating(r *policyRevision) bool {
 	if s.queue.idle() {
 		return false
@@ -147,7 +147,7 @@ func (s *Scanner) evaluating(r *policyRevision) bool {
 	return false
 }
 
-// behind reports whether a revision still has to be evaluated for any resource of the kind.
+// behind reports whether the evaluation of a revision is incomplete for the kind.
 func (k *kind) behind(r *policyRevision) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

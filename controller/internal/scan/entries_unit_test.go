@@ -37,7 +37,7 @@ func TestReadsEntry(t *testing.T) {
 }
 
 // TestEntryRescansDoNotPileUp: a policy is evaluated again at most once in the interval, not before
-// its evaluation before is over, and once more if anything changed meanwhile.
+// its previous evaluation ends, and once more if anything changed meanwhile.
 func TestEntryRescansDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	u := newUnit(t)

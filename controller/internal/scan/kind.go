@@ -20,7 +20,7 @@ import (
 // buckets is the number of parts into which a periodic scan is divided.
 const buckets = 60
 
-// kind has all resources of a kind and knows which policies have been evaluated for each. Its
+// kind has all resources of a kind with the policies that were evaluated for each. Its
 // source calls it as its store.
 //
 // Lock order: kind.mu, then policyState.mu or queue.mu.
@@ -265,7 +265,7 @@ func (k *kind) clear() {
 	k.each(func(rs *resourceState) { k.remove(rs, false) })
 }
 
-// markStale has the resources of a namespace evaluated again, by all policies or by those that read the
+// markStale queues the resources of a namespace for evaluation, by all policies or by those that read the
 // namespace.
 func (k *kind) markStale(namespace string, how staleness) {
 	k.mu.Lock()
@@ -281,7 +281,7 @@ func (k *kind) markStale(namespace string, how staleness) {
 	}
 }
 
-// rescan has the resources of a bucket evaluated again.
+// rescan queues the resources of a bucket.
 func (k *kind) rescan(bucket uint8) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -71,7 +71,7 @@ func TestPackHash(t *testing.T) {
 	}
 }
 
-// TestPackRoundTrip: policies see the object, but for what is never kept, and the status if nobody reads it;
+// TestPackRoundTrip: policies see the object, except fields that are never kept, and the status if nobody reads it;
 // whether it is compressed or not.
 func TestPackRoundTrip(t *testing.T) {
 	t.Parallel()

@@ -57,8 +57,8 @@ func (s *Scanner) plan(ctx context.Context) {
 	s.onIdle.Store(!s.firstScanDone || s.notListed != "" || s.clearing())
 }
 
-// applySnapshot takes the policies of a snapshot, and reports whether kinds have to be evaluated by other
-// policies than before. Deleted policies come last, so that after a renaming the new policy may have
+// applySnapshot takes the policies of a snapshot, and reports whether the policies of any kind have
+// changed. Deleted policies come last, so that after a renaming the new policy may have
 // results before those of the old one are removed.
 func (s *Scanner) applySnapshot(snapshot *policies.Snapshot) (changed bool) {
 	if snapshot == s.snapshot {

@@ -27,7 +27,7 @@ func (podsAndNamespaces) ServerGroupsAndResources() ([]*metav1.APIGroup, []*meta
 }
 
 // TestKindThatWaitedForNamespaces: one that was matched, could not be watched yet, and is matched no
-// more, is forgotten. Otherwise the first scan would wait for it for ever.
+// more, is forgotten. Otherwise the first scan would never end.
 func TestKindThatWaitedForNamespaces(t *testing.T) {
 	t.Parallel()
 	u := newUnit(t)

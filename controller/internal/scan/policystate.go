@@ -44,7 +44,7 @@ type policyState struct {
 type compiled struct {
 	policy   policy.Policy
 	revision *policyRevision
-	// fingerprint and targets are those of the policy.
+	// fingerprint and targets come from the policy.
 	fingerprint string
 	targets     []policy.Target
 	// admission is true if results come only from admission requests, or are adopted.
@@ -65,7 +65,7 @@ func (c *compiled) readsNamespace() bool { return !c.admission && c.policy.Reads
 
 // policyRevision identifies, by its address, results of a policy that were computed in the same way. It is
 // not a resourceVersion. Resources keep it instead of the compiled policy, which can then be freed. A new
-// revision has every resource evaluated once; a policy for admission keeps its revision, since its results
+// revision causes one evaluation for every resource; a policy for admission keeps its revision, since its results
 // come from requests.
 type policyRevision struct {
 	owner *policyState
@@ -117,7 +117,7 @@ func (s *policyState) removeFormer(before *compiled) {
 	}
 }
 
-// invalidate has the policy evaluated again for all resources that it matches.
+// invalidate causes a new evaluation of the policy for all resources that it matches.
 func (s *policyState) invalidate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

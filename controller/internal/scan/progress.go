@@ -20,7 +20,7 @@ type policyChanges struct {
 	told time.Time
 }
 
-// logScanDone logs that everything that can be listed has been evaluated. rest says what could not be
+// logScanDone logs that all resources that can be listed are evaluated. rest says what could not be
 // listed; it may be empty.
 func (s *Scanner) logScanDone(ctx context.Context, rest string) {
 	values := s.extent()

@@ -28,7 +28,7 @@ type unknown struct {
 }
 
 // pruneUnseen removes stored results about policies and resources that no longer exist. It does so once
-// everything that can be listed has been evaluated, and again whenever more could be listed.
+// everything that can be listed is evaluated, and again whenever more could be listed.
 func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, fired int64) {
 	for _, k := range s.allKinds() {
 		switch {

@@ -19,7 +19,7 @@ const (
 )
 
 // lowShare is the number of urgent resources in a row after which one that is not urgent is taken, so that
-// a stream of changes can't stop a scan for ever.
+// a stream of changes can't stop a scan.
 const lowShare = 16
 
 // queue holds resources that wait for a worker. As in client-go's workqueue, a resource is in it at most

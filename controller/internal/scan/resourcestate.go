@@ -48,7 +48,7 @@ type resourceState struct {
 	standsFor *resourceState
 }
 
-// staleness says which policies have to be evaluated again although their revision is done.
+// staleness says which policies need another evaluation although their revision is done.
 type staleness uint8
 
 // The order matters: the greater value includes the smaller one.

@@ -132,7 +132,7 @@ func (w *world) scanConfig(tb testing.TB, r *running) scan.Config {
 	return scan.Config{Client: client, Served: watcher, Policies: set, Results: r.results}
 }
 
-// rest waits until the first scan is over and nothing is to be done.
+// rest waits until the first scan is complete and the scanner is idle.
 func (r *running) rest(tb testing.TB) {
 	tb.Helper()
 	eventually(tb, func() string {

@@ -60,7 +60,7 @@ func TestRuleAddedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestPolicyRenamed: the results are those of the new name.
+// TestPolicyRenamed: the results have the new name.
 func TestPolicyRenamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -200,7 +200,7 @@ func TestAnnotationOfPolicy(t *testing.T) {
 	}
 }
 
-// TestException: one that comes or goes has its policy evaluated again, and no other.
+// TestException: a new or deleted one causes an evaluation of its policy, and of no other.
 func TestException(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -241,7 +241,7 @@ func TestExceptionExpires(t *testing.T) {
 	}
 }
 
-// TestNamespaceLabels: those of a namespace have its subjects evaluated again, and no others.
+// TestNamespaceLabels: new labels of a namespace cause an evaluation of its subjects, and of no others.
 func TestNamespaceLabels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

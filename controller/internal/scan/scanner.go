@@ -164,7 +164,7 @@ func (s *Scanner) queueIdle() {
 	}
 }
 
-// Ready returns nil once everything that can be listed has been evaluated; until then, an error that says
+// Ready returns nil once everything that can be listed is evaluated; until then, an error that says
 // what is missing. Once nil, it stays nil.
 func (s *Scanner) Ready() error {
 	if missing := s.ready.Load(); missing != nil {
@@ -195,7 +195,7 @@ func (s *Scanner) newSource(resource served.Resource) *source.Source {
 	})
 }
 
-// namespaceChanged has the resources in a namespace evaluated again.
+// namespaceChanged queues the resources in a namespace.
 func (s *Scanner) namespaceChanged(name string, how staleness) {
 	for _, k := range s.allKinds() {
 		if k.resource.Namespaced {
@@ -204,7 +204,7 @@ func (s *Scanner) namespaceChanged(name string, how staleness) {
 	}
 }
 
-// rescan has everything evaluated once in each interval, one bucket after the other: policies may depend
+// rescan queues everything once in each interval, one bucket after the other: policies may depend
 // on more than what is watched.
 func (s *Scanner) rescan(ctx context.Context) {
 	ticker := s.config.Clock.NewTicker(max(s.config.Interval/buckets, time.Millisecond))

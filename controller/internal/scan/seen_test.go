@@ -11,8 +11,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// TestNamespaceAnnotations: what policies see of a namespace has its subjects evaluated again by those
-// that look at it, and by no others; what nobody sees, by none.
+// TestNamespaceAnnotations: a change that policies see of a namespace causes an evaluation of its subjects by those
+// policies, and by no others; a change that no policy sees, none.
 func TestNamespaceAnnotations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,7 +66,7 @@ func TestUnreported(t *testing.T) {
 	r.want(t, "ClusterPolicy/unreported ConfigMap/unreported/", found)
 	label(map[string]string{policy.DisabledLabel: "false"})
 	r.want(t, "ClusterPolicy/unreported ")
-	r.rest(t) // What was being evaluated, for whichever test, is over.
+	r.rest(t) // All evaluations, of any test, have ended.
 	r.compiler.reset()
 	w.configMap(t, "unreported", "b")
 	r.rest(t)

@@ -75,7 +75,7 @@ func (r *unitResults) about(prefix string, subject policy.Reference) (count int)
 	return count
 }
 
-// message is that of a result.
+// message returns the message of a result.
 func (r *unitResults) message(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +191,7 @@ func (p crowdPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]po
 }
 
 // TestManySlowPolicies: however many policies are slow at once, a bounded number of evaluations goes on at a time, the
-// others have what they need, and in the end each of the slow ones has been evaluated for all.
+// others have what they need, and in the end each slow policy was evaluated for all resources.
 func TestManySlowPolicies(t *testing.T) {
 	t.Parallel()
 	const slow, others, count, takes = 200, 4, 20, time.Second

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestSpans: the span of a resource has one for each policy that was evaluated for it.
+// TestSpans: the span of a resource has a child for each policy that was evaluated for it.
 func TestSpans(t *testing.T) { //nolint:paralleltest // It sets the tracer provider of the process.
 	exporter := tracetest.NewInMemoryExporter()
 	before := otel.GetTracerProvider()

@@ -27,7 +27,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// unitPolicy says what it is told to say.
+// unitPolicy gives preset results.
 type unitPolicy struct {
 	benchPolicy
 

@@ -168,7 +168,7 @@ func (w *world) remove(tb testing.TB, gvr schema.GroupVersionResource, namespace
 	}
 }
 
-// policy writes a cluster policy, which goes with the test at the latest.
+// policy writes a cluster policy, which is deleted when the test ends, if not before.
 func (w *world) policy(tb testing.TB, name string, s spec) {
 	tb.Helper()
 	w.create(tb, clusterPolicies, policyObject(tb, name, s))

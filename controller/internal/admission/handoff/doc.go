@@ -6,7 +6,7 @@
 // and deletes them once the results are in reports.
 //
 // An EphemeralReport is a hint: the request that it came from may have failed later. It may be read twice, and
-// several may be about the same object: the one of the latest request counts. Whatever is dropped is counted, and
+// several may be about the same object: the latest request counts. Everything that is dropped is counted, and
 // nothing grows without a bound.
 //
 // They don't carry Kyverno's label for the UID of a resource: its reports controller would take them for its own

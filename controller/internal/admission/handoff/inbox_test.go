@@ -196,7 +196,7 @@ func TestInboxDeletesOnlyOurs(t *testing.T) { //nolint:paralleltest // It reads 
 	}
 }
 
-// TestInboxHoldsABoundedNumber, and goes on with others when some are decided.
+// TestInboxHoldsABoundedNumber, and continues when some are decided.
 func TestInboxHoldsABoundedNumber(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBoundedNumber)

@@ -20,14 +20,14 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// How Kyverno's EphemeralReports (pkg/utils/report in its sources) say what they are about, beside the labels and
+// How Kyverno's EphemeralReports (pkg/utils/report in its sources) name their subject, in addition to the labels and
 // annotations that ours have, too.
 const (
 	kyvernoManager = "kyverno"
 	// uidLabel is empty if Kyverno changed an object before the API server gave it a UID.
 	uidLabel = "audit.kyverno.io/resource.uid"
-	// resourceLabel is that of a request: RESOURCE.VERSION.GROUP, without the last part for the core group. If that
-	// is too long for a label, a label called like nameAnnotation has the resource.
+	// resourceLabel has the resource of a request: RESOURCE.VERSION.GROUP, without the last part for the core group. If
+	// that is too long for a label, a label called like nameAnnotation has the resource.
 	resourceLabel = "audit.kyverno.io/resource.gvr"
 )
 
@@ -65,8 +65,8 @@ func decodeKyverno(object *unstructured.Unstructured, now time.Time) ([]policy.A
 	return items, nil
 }
 
-// kyvernoSubject returns what a report is about: its owner, or, until it has one, what labels and annotations say
-// of the request. The namespace is that of the report, whatever they say.
+// kyvernoSubject returns the subject of a report: its owner, or, until it has one, the one in labels and annotations.
+// The namespace of the report always counts.
 func kyvernoSubject(object *unstructured.Unstructured) (policy.Reference, schema.GroupVersionResource, error) {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	subject := policy.Reference{Kind: labels[kindLabel], Namespace: object.GetNamespace(), Name: annotations[nameAnnotation], UID: types.UID(labels[uidLabel])}

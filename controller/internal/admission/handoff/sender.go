@@ -77,7 +77,7 @@ func NewSender(config SenderConfig) (*Sender, error) {
 // Send queues items about one subject, which must have a UID. It returns at once.
 func (s *Sender) Send(items []Item) { s.queue.put(items, s.clock.Now()) }
 
-// Run writes what is queued until ctx is done, and then what is left, for at most a few seconds.
+// Run writes what is queued until ctx is done, and then the rest of the queue, for at most a few seconds.
 func (s *Sender) Run(ctx context.Context) error {
 	pause := firstPause
 	for s.wait(ctx, gather) {

@@ -239,7 +239,7 @@ func TestOutage(t *testing.T) { //nolint:paralleltest // It reads metrics that o
 	}
 }
 
-// TestEndOfSender: the queue is written at the end; what comes later, or can't be written then, is
+// TestEndOfSender: the queue is written at the end; later results, and those that can't be written then, are
 // dropped.
 func TestEndOfSender(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
 	synctest.Test(t, testEndOfSender)

@@ -42,7 +42,7 @@ type Config struct {
 
 	// Client reads and writes the Secret.
 	Client kubernetes.Interface
-	// Namespace is that of the Secret and the Service: the own one.
+	// Namespace has the Secret and the Service: the namespace of this pod.
 	Namespace string
 	// Secret is [DefaultSecret] if empty (--webhook-secret).
 	Secret string

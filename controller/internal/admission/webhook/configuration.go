@@ -174,7 +174,7 @@ func notOf(excluded []schema.GroupResource) []admissionregistrationv1.MatchCondi
 	return result
 }
 
-// isOurs reports whether a configuration is that of the manifests.
+// isOurs reports whether the manifests create a configuration.
 func isOurs(have *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
 	return have.Labels[nameLabel] == ownName || have.Labels[managedByLabel] == ownName
 }

@@ -72,8 +72,8 @@ func NewRegistrar(config RegistrarConfig) (*Registrar, error) {
 	return &Registrar{config: config, trigger: broadcast.NewTrigger()}, nil
 }
 
-// Run keeps the configuration right until ctx is done. What goes wrong is logged, counted, and
-// retried. The configuration stays when Run ends: another replica may go on.
+// Run keeps the configuration right until ctx is done. Errors are logged, counted, and
+// retried. The configuration stays when Run ends: another replica may take over.
 func (r *Registrar) Run(ctx context.Context) error {
 	for _, subscribe := range r.config.Subscribe {
 		defer subscribe(r.trigger.Fire)()

@@ -39,7 +39,7 @@ type RegistrarConfig struct {
 	Client kubernetes.Interface
 	// Recorder takes Events on a configuration that is missing, or has no bundle; nil for none.
 	Recorder record.EventRecorder
-	// Name is that of the configuration; [DefaultName] if empty.
+	// Name names the configuration; [DefaultName] if empty.
 	Name string
 	// Service is called, or URL, to which the paths are added (--webhook-url): just one of both.
 	Service *Service
@@ -54,7 +54,7 @@ type RegistrarConfig struct {
 	// bundle. Until it has done so, the configuration never makes kube-apiserver deny requests.
 	InjectFrom string
 
-	// Policies are those of the cluster, and whether they are known. Nothing is written before.
+	// Policies returns the policies of the cluster, and whether they are known. Nothing is written until then.
 	Policies func() ([]policy.Policy, bool)
 	// Catalog is what the API serves; nil while that is not known.
 	Catalog func() *served.Catalog
@@ -71,11 +71,11 @@ type RegistrarConfig struct {
 	Timeout time.Duration
 	// Exclude are resources that are never sent, beside those that never are.
 	Exclude policy.Exclusion
-	// ExcludeNamespaces are not to be asked about. The own one has to be among them: its pods
+	// Requests in ExcludeNamespaces are not sent. They must include the namespace of this pod: its pods
 	// could not start while nobody answers (--admission-exclude-namespaces).
 	ExcludeNamespaces []string
 	// ExcludeUsers and ExcludeGroups are whose requests are not sent; a * at the end stands for
-	// any text (--admission-exclude-users). The own user belongs to them.
+	// any text (--admission-exclude-users). They must include the user of this pod.
 	ExcludeUsers, ExcludeGroups []string
 	// OwnerClusterRole is the ClusterRole with which the configuration goes when Docket is
 	// uninstalled; none if empty.

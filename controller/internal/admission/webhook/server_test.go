@@ -151,8 +151,8 @@ func TestServerFollowsFiles(t *testing.T) {
 	}
 }
 
-// TestServerDrains: after the end was asked for, it answers until the drain is over, and then what
-// it has begun.
+// TestServerDrains: when told to end, it takes requests until the drain ends, and then
+// answers those that it has begun.
 func TestServerDrains(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), clocktesting.NewFakeClock(time.Now())

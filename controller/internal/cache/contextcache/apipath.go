@@ -19,7 +19,7 @@ import (
 type apiPath struct {
 	// text is the path as it was declared.
 	text string
-	// watchable reports whether the rest says all: it is that of a list, or of one of its objects.
+	// watchable reports whether the other fields describe the path completely: it names a list, or one of its objects.
 	watchable       bool
 	resource        schema.GroupVersionResource
 	namespace, name string

@@ -153,7 +153,7 @@ func TestEntryIsDeletedWhileInUse(t *testing.T) {
 	refuses(t, cache, policy.Query{Entry: id}, "there is no CachedContextEntry", "create it")
 }
 
-// told collects what a subscriber is told.
+// told collects the calls of a subscriber.
 type told struct {
 	mu      sync.Mutex
 	entries map[policy.Entry]bool

@@ -45,7 +45,7 @@ type Config struct {
 	// AllowRanges are addresses that calls may go to although they are blocked by default;
 	// BlockRanges may not be called, and win.
 	AllowRanges, BlockRanges []netip.Prefix
-	// Metrics are those of the process if nil: see [RegisterMetrics].
+	// Metrics may be nil: then the cache uses the metrics of the process. See [RegisterMetrics].
 	Metrics *Metrics
 	// Clock is the real one if nil.
 	Clock clock.WithTicker

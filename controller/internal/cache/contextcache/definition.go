@@ -21,7 +21,7 @@ import (
 const (
 	// defaultInterval is how often a call is repeated if its entry does not say.
 	defaultInterval = 10 * time.Minute
-	// pathInterval is how often a policy's path is asked that can't be watched.
+	// pathInterval is how often a path of a policy is requested if it can't be watched.
 	pathInterval = time.Minute
 	// minInterval keeps an entry from being a load test.
 	minInterval = time.Second
@@ -49,7 +49,7 @@ type definition struct {
 
 // wanted is a resource as users name it, in a form to look up.
 type wanted struct {
-	// group is that of the resource if exact; any if it is not.
+	// group is the API group if exact; otherwise any group will do.
 	group string
 	exact bool
 	// version is empty for the preferred one.
@@ -107,8 +107,8 @@ func selected(labels, fields, filter string) string {
 	return " with " + strings.Join(parts, " and ")
 }
 
-// permit says why a query may not be answered. Whoever makes the object of an entry decides whether
-// policies in namespaces see it; what a policy declares itself is about its own namespace.
+// permit says why a query may not be answered. The author of an entry's object decides whether
+// policies in namespaces see it; an entry that a policy declares itself is limited to its own namespace.
 func (d *definition) permit(query policy.Query) error {
 	scope := reach.Scope{Namespace: query.Namespace}
 	switch {

@@ -29,7 +29,7 @@ const (
 	ReasonTooLarge  = "TooLarge"
 )
 
-// ReasonSeveralGroups is that of an Event about an entry whose kind several API groups have.
+// ReasonSeveralGroups is the reason of an Event about an entry whose kind several API groups have.
 const ReasonSeveralGroups = "SeveralGroups"
 
 // The reasons of failures in metrics, beside those of calls.

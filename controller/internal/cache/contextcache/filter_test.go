@@ -73,7 +73,7 @@ func TestFilterThatFails(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: id, Expression: "items"}, []any{})
 }
 
-// TestSelectorThatTheServerRefuses is told with its message.
+// TestSelectorThatTheServerRefuses promises an error with its message.
 func TestSelectorThatTheServerRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

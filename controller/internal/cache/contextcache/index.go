@@ -17,14 +17,14 @@ type index struct {
 	// names has the entries that show a dataset.
 	names map[*dataset][]policy.Entry
 	kinds map[string]kindState
-	// revision is that of the inputs of the cache that the index is made of.
+	// revision counts the changes of the inputs that the index is made of: see [Cache].
 	revision uint64
 	// changed is closed when there is a next index.
 	changed chan struct{}
 }
 
-// entry is a definition and what came of it: data, or the reason why there can't be any; neither
-// until it is known what the API serves.
+// entry is a definition with its data, or the reason why there can't be any; neither
+// until the resources of the API are known.
 type entry struct {
 	definition *definition
 	data       *dataset

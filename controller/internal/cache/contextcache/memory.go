@@ -21,8 +21,8 @@ const (
 	minEvictedPause, maxEvictedPause = 5 * time.Second, 5 * time.Minute
 )
 
-// enforce keeps the data within the memory limit: it frees what can be made again, and then what
-// was not used for the longest time. Lists that are being loaded count as far as they are.
+// enforce keeps the data within the memory limit: it frees computed values first, then the data that
+// were not used for the longest time. Of lists that are being loaded, the loaded part counts.
 func (c *Cache) enforce(ctx context.Context) {
 	now := c.config.Clock.Now()
 	for _, d := range c.datasets {

@@ -79,7 +79,7 @@ func TestLeastRecentlyUsedEntryIsEvictedAndComesBack(t *testing.T) {
 }
 
 // TestEntriesThatDoNotFitTogether: while both are in use, one of them waits for its pause to end. Its queries wait,
-// too, are answered in the end, and say what is wrong if their time is over before.
+// too, are answered in the end, and say what is wrong if their time ends before.
 func TestEntriesThatDoNotFitTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ const (
 	maxLabeled = 100
 )
 
-// Metrics are those of a context cache, in no registry yet.
+// Metrics has the metrics of a context cache, in no registry yet.
 type Metrics struct {
 	entries, age, stale            *metrics.GaugeVec
 	objects, bytes, limit, dropped *metrics.Gauge

@@ -19,8 +19,8 @@ func of(namespace string, entry policy.Entry) policy.Query {
 	return policy.Query{Entry: entry, Expression: "length(@)", Namespace: namespace}
 }
 
-// TestEntriesAreClosedToNamespacedPolicies until whoever made them opens them; what a policy declares
-// itself is about its own namespace, whatever it has got past before.
+// TestEntriesAreClosedToNamespacedPolicies until their author opens them; an entry that a policy declares
+// itself is limited to its own namespace, whatever checks came before.
 func TestEntriesAreClosedToNamespacedPolicies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

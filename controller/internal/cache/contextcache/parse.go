@@ -214,7 +214,7 @@ func (r *reader) expressions(field string, list []namedExpression, check func(ex
 	return named
 }
 
-// request returns the request of a call, and says what is wrong with it. The paths are those of the call and its service.
+// request returns the request of a call after a check. path names the call in errors, servicePath its service.
 func (r *reader) request(path string, spec *callSpec, servicePath string, service *serviceSpec) *call.Request {
 	request := &call.Request{Path: spec.URLPath, Method: spec.Method, URL: service.URL, CABundle: service.CABundle}
 	for i, datum := range spec.Data {
@@ -266,7 +266,7 @@ func (r *reader) interval(interval time.Duration, field string) time.Duration {
 	return interval
 }
 
-// parseResource reads a resource as users name it. The path is that of the field.
+// parseResource reads a resource as users name it. path names the field in errors.
 func parseResource(path string, named policy.EntryResource, check checker) (*wanted, error) {
 	result := &wanted{
 		version: named.Version, kind: named.Kind, namespace: named.Namespace,

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFieldsThatAnAPIDrops promises the fields that a schema does not have, as Kyverno's has none of them.
+// TestFieldsThatAnAPIDrops promises the fields that a schema does not have. Kyverno's has no such field.
 func TestFieldsThatAnAPIDrops(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

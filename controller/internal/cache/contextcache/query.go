@@ -40,7 +40,7 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 					return c.failed(query, last.failure())
 				}
 				e.data.missed.Store(true)
-				c.enforceSoon() // Which loads it again, once its pause is over.
+				c.enforceSoon() // Which loads it again once its pause has ended.
 				changed = last.changed
 			case undecided:
 				changed = last.changed

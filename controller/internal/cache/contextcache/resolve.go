@@ -47,8 +47,8 @@ func (s selection) String() string {
 	return text + selected(s.labels, s.fields, s.filter)
 }
 
-// find returns the resource that is wanted. Of a kind that several groups have it is that of the group which
-// the API prefers, as with kubectl: the core group, or else the first one in its discovery. The warning says so,
+// find returns the resource that is wanted. If several groups have a kind, find takes the group that the API
+// prefers, as kubectl does: the core group, or else the first one in its discovery. The warning says so,
 // unless it is the core group.
 func find(all world, w *wanted) (found selection, warning string, err error) {
 	named := func(r served.Resource) bool {

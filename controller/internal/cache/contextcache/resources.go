@@ -227,7 +227,7 @@ func (d documentData) Len() int { return 1 }
 // Problem returns nil.
 func (d documentData) Problem() error { return nil }
 
-// noData stand for an object that is not there.
+// noData stands for an object that does not exist.
 type noData struct{ err error }
 
 // Search implements data.

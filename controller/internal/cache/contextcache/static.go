@@ -52,7 +52,7 @@ var _ policy.Entries = (*Static)(nil)
 // staticLoad is the result of loading an entry.
 type staticLoad struct {
 	definition *definition
-	// lock, of the weight 1, guards the fields below. Whoever holds it loads.
+	// lock, of the weight 1, guards the fields below. Its holder loads.
 	lock *semaphore.Weighted
 	done bool
 	data data
@@ -91,7 +91,7 @@ func NewStatic(config StaticConfig) (*Static, error) {
 	return s, nil
 }
 
-// Calls is that of [Cache].
+// Calls is like [Cache.Calls].
 func (s *Static) Calls() call.Config { return s.calls }
 
 // Query implements [policy.Entries].

@@ -195,7 +195,7 @@ func (w *statusWriter) one(ctx context.Context, e *entry, object *unstructured.U
 
 const fieldManager = "docket-controller"
 
-// wrote notes what came of a write.
+// wrote notes the result of a write.
 func (w *statusWriter) wrote(object *unstructured.Unstructured, next *Status, written *unstructured.Unstructured) {
 	w.measured[object.GetUID()] = w.cache.config.Clock.Now()
 	if len(next.Conditions) > 0 && len(statusOf(written).Conditions) == 0 {

@@ -91,7 +91,7 @@ func TestKindThatSeveralGroupsHave(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: core, Expression: "items[].metadata.name"}, []any{"one"})
 }
 
-// firstGroup returns the one of the groups that the API prefers.
+// firstGroup returns the group that the API prefers.
 func (w *world) firstGroup(tb testing.TB, groups ...string) string {
 	tb.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(w.config)
@@ -143,7 +143,7 @@ func TestEntryObjectsThatMayNotBeListed(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: id, Expression: "items[].metadata.name"}, []any{"one"})
 }
 
-// Kyverno's GlobalContextEntry serves old data for ever after one failed list.
+// Kyverno's GlobalContextEntry serves old data forever after one failed list.
 func TestEntryRecoversFromAFailedRelist(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

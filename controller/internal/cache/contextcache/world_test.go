@@ -146,12 +146,12 @@ func (s *server) awaitKind(ctx context.Context, gvr schema.GroupVersionResource)
 // world is what one test has: a namespace, and entries that no other test sees.
 type world struct {
 	*server
-	// name is that of the namespace, and the label of the entries.
+	// name is the name of the namespace, and the label of the entries.
 	name string
 	gate *gate
 	// events are those about entries.
 	events *record.FakeRecorder
-	// metrics are those of the caches of this test; registry has them.
+	// metrics belong to the caches of this test; registry has them.
 	metrics  *contextcache.Metrics
 	registry metrics.KubeRegistry
 }
@@ -186,7 +186,7 @@ type gate struct {
 	mu sync.Mutex
 	// refuse returns an error that is answered instead of what the server would say, or nil.
 	refuse func(*http.Request) error
-	// watches end with what they are called for.
+	// watches end with the object that they are called for.
 	watches map[int]*cut
 	next    int
 }
@@ -351,7 +351,7 @@ func (w *world) at(gvr schema.GroupVersionResource, namespace string) dynamic.Re
 	return w.client.Resource(gvr).Namespace(namespace)
 }
 
-// create writes an object that goes with the test at the latest.
+// create writes an object that is deleted when the test ends, if not before.
 func (w *world) create(tb testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
 	tb.Helper()
 	created, err := w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{})

@@ -77,7 +77,7 @@ func isOrdered(n node) bool {
 }
 
 // mayFail reports whether the evaluation of n over something can end with an error that a filter
-// passes on; a field that isn't there is none.
+// passes on; a missing field is no error.
 func mayFail(n node) bool {
 	return anyNode(n, func(n node) bool {
 		switch n.NodeType {

@@ -58,8 +58,8 @@ type part struct {
 // evaluator computes the part of an object.
 type evaluator func(position int, object *Packed) part
 
-// outcome updates the column to a snapshot and returns its value there. The cost is that of the
-// difference between the two snapshots.
+// outcome updates the column to a snapshot and returns its value there. It costs as much
+// as the difference between the two snapshots is large.
 func (c *column) outcome(ctx context.Context, s *snapshot, evaluate evaluator) (outcome, error) {
 	if err := c.lock.Acquire(ctx, 1); err != nil {
 		return outcome{}, err
@@ -142,7 +142,7 @@ func (c *column) account() {
 	c.memory.Store(c.size.memory + text + memberBytes*int64(cap(c.values)) + 4*int64(cap(c.offsets)) + 256)
 }
 
-// totals are those of a column after parts of it were replaced. The column itself is not changed, so
+// totals has the totals of a column after parts of it were replaced. The column itself is not changed, so
 // that an update can be abandoned when ctx is done.
 type totals struct {
 	size     size

@@ -201,7 +201,7 @@ func (d *decoder) text() string {
 	return ""
 }
 
-// escaped goes on with a string that has escape sequences.
+// escaped reads the rest of a string that has escape sequences.
 func (d *decoder) escaped(start int) string {
 	text := []byte(d.data[start:d.at])
 	for d.at < len(d.data) {

@@ -10,7 +10,7 @@
 // into an index; only the rest is evaluated over the whole. What can't be taken apart is evaluated
 // over decoded objects, which are kept until [Table.Trim] finds them unused.
 //
-// Results are those of the library over the same data as JSON, with all numbers float64: it can
+// Results are the same as the library gives for the data as JSON, with all numbers float64: it can
 // compare no others. They are shared: nobody may change them.
 //
 // Readers work on snapshots and don't wait for writers, nor writers for readers. The package starts

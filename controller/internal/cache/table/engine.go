@@ -75,10 +75,10 @@ type keySource struct {
 }
 
 // Compile returns the expression; the empty one is the data themselves. Each of the aliases is a
-// name by which it may call the data, where they have no such field. The error has the expression
+// name that it may use for the data, where they have no such field. The error has the expression
 // and the position.
 func (e *Engine) Compile(expression string, aliases ...string) (*Expression, error) {
-	// What comes before the first two zero bytes are the aliases.
+	// The aliases stand before the first two zero bytes.
 	key := strings.Join(aliases, "\x00") + "\x00\x00" + expression
 	e.mu.Lock()
 	compiled, ok := e.compiled.get(key)

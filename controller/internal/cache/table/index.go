@@ -15,7 +15,7 @@ type index struct {
 	source
 	// memory is an estimate in bytes.
 	memory atomic.Int64
-	// content is that of the snapshot to which it was updated last. Only the holder of lock replaces it.
+	// content identifies the last snapshot to which it was updated. Only the holder of lock replaces it.
 	content atomic.Pointer[postings]
 	lock    *semaphore.Weighted
 }
@@ -36,7 +36,7 @@ func newIndex(s source) *index {
 // pointerBytes is the size of a pointer.
 const pointerBytes = 8
 
-// keysOf returns the keys under which an index has an object: at most once each, but for neighbours.
+// keysOf returns the keys under which an index has an object: at most once each, except neighbours.
 type keysOf func(*Packed) []any
 
 // lookup appends to found the objects of a snapshot that have one of the values there, in no order and

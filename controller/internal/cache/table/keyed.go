@@ -18,7 +18,7 @@ import (
 var errKeyType = errors.New("is neither a text, a number, true or false, nor an array of these")
 
 // CheckKeys tells what is wrong with an expression for the keys of objects, before it is evaluated. Keys
-// have to be the same whenever they are computed: an expression may depend on nothing but the object.
+// have to be the same whenever they are computed: an expression may depend on the object only.
 func (e *Engine) CheckKeys(expression string) error {
 	if err := e.Check(expression); err != nil {
 		return err

@@ -39,7 +39,7 @@ func keyed(namespace, name string, keys ...any) map[string]any {
 }
 
 // TestIndexHasWhatTheTableHas makes random changes and compares with all objects. An index that was read
-// earlier stays what it was.
+// earlier stays the same.
 func TestIndexHasWhatTheTableHas(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))

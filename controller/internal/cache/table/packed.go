@@ -31,8 +31,8 @@ type Packed struct {
 	failure error
 }
 
-// Pack keeps what expressions can see of an object: all but managed fields and the last applied
-// configuration of kubectl. It doesn't change object.
+// Pack keeps the parts of an object that expressions see: everything except managed fields and the last
+// applied configuration of kubectl. It doesn't change object.
 func Pack(object *unstructured.Unstructured) (*Packed, error) {
 	var data strings.Builder
 	encoder := json.NewEncoder(&data)
@@ -120,7 +120,7 @@ type Change int
 const (
 	// None: expressions see what they have seen.
 	None Change = iota
-	// StatusOnly: nothing but status, metadata.resourceVersion and metadata.generation.
+	// StatusOnly: only status, metadata.resourceVersion and metadata.generation.
 	StatusOnly
 	// Content: anything else; an object that is new or gone.
 	Content

@@ -218,7 +218,7 @@ func usable(alternatives [][]probe) [][]probe {
 	return alternatives
 }
 
-// addInput returns the position of a stream among the inputs, and adds it if it is not there.
+// addInput returns the position of a stream among the inputs, and adds it if it is missing.
 func (p *planner) addInput(s *stream, leading bool) int {
 	for i := range p.inputs {
 		if p.inputs[i].key == s.key {

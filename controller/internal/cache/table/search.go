@@ -23,12 +23,12 @@ func (k resultKey) bytes() int64 { return resultBytes + k.expression.bytes() }
 
 // memo is the last result of an expression.
 type memo struct {
-	// lock is held by whoever computes it.
+	// lock is held while it is computed.
 	lock *semaphore.Weighted
 	last atomic.Pointer[result]
 }
 
-// result is that of an expression at one version. It never changes.
+// result is the result of an expression at one version. It never changes.
 type result struct {
 	version uint64
 	// of identifies the inputs from which it was computed.
@@ -43,7 +43,7 @@ type outcome struct {
 	value any
 	err   error
 	size  size
-	// candidates have not been evaluated yet if it is pending.
+	// candidates are still to be evaluated if pending is set.
 	candidates []*Packed
 	pending    bool
 	// from is the same for two outcomes only if they are.

@@ -15,12 +15,12 @@ const chunkSize = 256
 // all chunks with it but those that have changed.
 type snapshot struct {
 	version uint64
-	// resourceVersion is that of the list.
+	// resourceVersion belongs to the list.
 	resourceVersion string
 	// chunks are never empty.
 	chunks []*chunk
 	count  int
-	// bytes are those of the objects.
+	// bytes is the size of the objects.
 	bytes int64
 	// failing is the number of objects that a filter can't decide on.
 	failing int
@@ -152,8 +152,8 @@ func differences(before, after *snapshot) []difference {
 	return runs
 }
 
-// each calls do for each object of a run, in order: with what it was and what it is, one of which is
-// nil if it is new or gone, and both are the same if it hasn't changed.
+// each calls do for each object of a run, in order. before is nil if the object is new, after if it is gone;
+// both are the same if it hasn't changed.
 func (d difference) each(do func(before, after *Packed) error) error {
 	a, b := d.before, d.after
 	for len(a) > 0 || len(b) > 0 {

@@ -23,7 +23,7 @@ const (
 
 // Header is the resource whose objects a table has.
 type Header struct {
-	// APIVersion and Kind are those of the objects.
+	// APIVersion and Kind name the objects' kind.
 	APIVersion, Kind string
 	// Plural is a name by which expressions may call the data, as by an alias.
 	Plural string

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// compiler makes policies that say what they were made of, and counts.
+// compiler makes policies that name their sources, and counts.
 type compiler struct {
 	mu       sync.Mutex
 	compiled map[string]int

@@ -54,8 +54,8 @@ func (a *api) status(t *testing.T, gvr schema.GroupVersionResource, name, want s
 	})
 }
 
-// TestStatus: each policy says whether it is evaluated, and why not. A leader that starts writes nothing that is there already; what can't be
-// written is retried.
+// TestStatus: each policy says whether it is evaluated, and why not. A leader that starts repeats no writes; failed
+// ones are retried.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	a := newAPI(clusterPolicies, validatingPolicies)

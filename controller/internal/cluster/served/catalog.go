@@ -89,8 +89,8 @@ func versionsOf(group *metav1.APIGroup) []schema.GroupVersion {
 	return versions
 }
 
-// read returns the resources of a version, and records their subresources, whose names are those of the
-// resource, a slash, and their own.
+// read returns the resources of a version, and records their subresources, whose names consist of the
+// name of the resource, a slash, and their own.
 func (c *Catalog) read(version schema.GroupVersion, list []metav1.APIResource) []Resource {
 	var result []Resource
 	for i := range list {

@@ -17,7 +17,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
-// changingDiscovery answers with what it has at the time.
+// changingDiscovery answers with its current content.
 type changingDiscovery struct {
 	mu    sync.Mutex
 	now   fakeDiscovery
@@ -37,8 +37,8 @@ func (c *changingDiscovery) set(now fakeDiscovery) {
 	c.now = now
 }
 
-// TestWatcher: a change is told of, and at once if somebody asks for it; trouble changes nothing,
-// and is counted.
+// TestWatcher: a change is announced, and at once if somebody asks for it; errors change nothing,
+// and are counted.
 func TestWatcher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testWatcher)

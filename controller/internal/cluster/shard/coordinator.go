@@ -37,7 +37,7 @@ var (
 
 // Config is what [Run] needs. Leases, Name, Identity and Count are required.
 type Config struct {
-	// Leases are those of the namespace of the controller.
+	// Leases is the client for the namespace of the controller.
 	Leases coordinationclient.LeaseInterface
 	// Name is the name of the first shard's Lease. The others are called Name-1, Name-2, …
 	Name string
@@ -154,7 +154,7 @@ func (c *coordinator) isFree(l *lease) bool {
 	return l.giving && (c.working == nil || !slices.Contains(c.working.set.Held, l.shard))
 }
 
-// told returns the channel that is closed when the process is told to end; nil once the work knows.
+// told returns the channel that is closed when the process has to end; nil once the work knows.
 func (c *coordinator) told(ctx context.Context) <-chan struct{} {
 	if c.working != nil && c.working.stopped {
 		return nil

@@ -27,7 +27,7 @@ type lease struct {
 	// freeSince is when it was first seen to be held by nobody; zero if it is held.
 	freeSince time.Time
 
-	// held is true while this replica holds it; renewed is when it began the last request by which it was taken or renewed.
+	// held is true while this replica holds it; renewed is the start of the last request that took or renewed it.
 	held    bool
 	renewed time.Time
 	// giving is true while it is to be given back as soon as the work has ended.

@@ -17,7 +17,7 @@ const MaxCount = 32
 type Set struct {
 	// Count is the number of shards that there are.
 	Count int
-	// Held are those of the set, in ascending order.
+	// Held has the shards of the set, in ascending order.
 	Held []int
 }
 

@@ -54,7 +54,7 @@ type Config struct {
 }
 
 // Source keeps a store in sync with the objects of one resource until it is stopped. After a failure, it
-// retries for ever.
+// retries without end.
 type Source struct {
 	config Config
 

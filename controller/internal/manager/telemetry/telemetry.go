@@ -117,7 +117,7 @@ func newMetrics(ctx context.Context, endpoint string, about []attribute.KeyValue
 	return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(resource.NewSchemaless(about...))), nil
 }
 
-// Shutdown sends what is left, within a bounded time, and ends all goroutines.
+// Shutdown sends the rest, within a bounded time, and ends all goroutines.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastPush)
 	defer cancel()

@@ -154,7 +154,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestCollectorAway: a collector that does not answer makes no errors and delays nothing but the end, by a bounded time.
+// TestCollectorAway: a collector that does not answer makes no errors and delays only the end, by a bounded time.
 func TestCollectorAway(t *testing.T) { //nolint:paralleltest // It sets the tracer provider of the process.
 	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	sent, err := telemetry.Start(t.Context(), &telemetry.Options{MetricsEndpoint: "http://" + address}, "docket-controller", "one")
