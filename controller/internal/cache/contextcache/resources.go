@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/docket-project/docket/controller/internal/cache/table"
@@ -27,9 +28,13 @@ func (r resources) objects() bool { return r.selection.name == "" }
 
 // start implements origin.
 func (r resources) start(ctx context.Context, d *dataset) worker {
+	selector := r.selection.fields
+	if r.selection.name != "" {
+		selector = fields.OneTermEqualSelector("metadata.name", r.selection.name).String()
+	}
 	s := source.New(source.Config{
 		Resource: r.selection.resource, Namespace: r.selection.namespace, Clock: d.cache.config.Clock,
-		Client: selecting(d.cache.config.Client, r.selection, d.listing),
+		Client: d.cache.config.Client, Labels: r.selection.labels, Fields: selector, Listing: d.listing,
 		Changed: func(err error) {
 			if err != nil {
 				d.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()

@@ -6,9 +6,8 @@ package contextcache
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -113,21 +112,10 @@ func (w *statusWriter) all(ctx context.Context) {
 			w.note(ctx, kind, name, uid, err)
 		}
 	}
-	for uid := range w.measured {
-		if !exist[uid] {
-			delete(w.measured, uid)
-		}
-	}
-	for uid := range w.warned {
-		if !exist[uid] {
-			delete(w.warned, uid)
-		}
-	}
-	for uid := range w.failed {
-		if !exist[uid] {
-			delete(w.failed, uid)
-		}
-	}
+	maps.DeleteFunc(w.measured, func(uid types.UID, _ time.Time) bool { return !exist[uid] })
+	gone := func(uid types.UID, _ string) bool { return !exist[uid] }
+	maps.DeleteFunc(w.warned, gone)
+	maps.DeleteFunc(w.failed, gone)
 }
 
 // warn sends an Event about what may be wrong with an entry, once.
@@ -162,7 +150,7 @@ func (w *statusWriter) one(ctx context.Context, e *entry, object *unstructured.U
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		before := statusOf(object)
 		next := w.next(e, object, before)
-		if reflect.DeepEqual(canonical(before), canonical(next)) {
+		if canonical(before) == canonical(next) {
 			return nil
 		}
 		patch, err := patchOf(object, next)
@@ -310,16 +298,16 @@ func patchOf(object *unstructured.Unstructured, next *Status) ([]byte, error) {
 		"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "status": fields,
 	})
 	if err != nil {
-		return nil, errors.Join(errors.New("status"), err)
+		return nil, fmt.Errorf("status: %w", err)
 	}
 	return patch, nil
 }
 
 // canonical returns a status in the form in which two can be compared.
-func canonical(status *Status) any {
+func canonical(status *Status) string {
 	data, err := json.Marshal(status)
 	if err != nil {
-		return err
+		return err.Error()
 	}
 	return string(data)
 }

@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // requestedBy is the annotation of a Lease that another replica asks for, with the identity of that one.
@@ -36,10 +37,10 @@ type lease struct {
 
 // holder returns the identity of the replica that holds the lease; empty if none does.
 func (l *lease) holder() string {
-	if l.object == nil || l.object.Spec.HolderIdentity == nil || !l.freeSince.IsZero() {
+	if !l.freeSince.IsZero() {
 		return ""
 	}
-	return *l.object.Spec.HolderIdentity
+	return identityIn(l.object)
 }
 
 // requester returns the identity of the replica that asks for the lease; empty if none does.
@@ -56,7 +57,11 @@ func (l *lease) observe(object *coordinationv1.Lease, now time.Time) {
 		l.seen = now
 	}
 	l.object = object
-	free := identityIn(object) == "" || !now.Before(l.seen.Add(durationOf(object)))
+	free := identityIn(object) == ""
+	if !free {
+		lasts := time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
+		free = !now.Before(l.seen.Add(lasts))
+	}
 	switch {
 	case !free:
 		l.freeSince = time.Time{}
@@ -66,17 +71,10 @@ func (l *lease) observe(object *coordinationv1.Lease, now time.Time) {
 }
 
 func identityIn(object *coordinationv1.Lease) string {
-	if object == nil || object.Spec.HolderIdentity == nil {
+	if object == nil {
 		return ""
 	}
-	return *object.Spec.HolderIdentity
-}
-
-func durationOf(object *coordinationv1.Lease) time.Duration {
-	if object.Spec.LeaseDurationSeconds == nil {
-		return 0
-	}
-	return time.Duration(*object.Spec.LeaseDurationSeconds) * time.Second
+	return ptr.Deref(object.Spec.HolderIdentity, "")
 }
 
 // read observes the lease of the server.
@@ -106,22 +104,17 @@ func (c *coordinator) write(ctx context.Context, l *lease, identity string) erro
 		delete(next.Annotations, requestedBy)
 	}
 	if identity != "" && identity != identityIn(l.object) {
-		transitions := int32(0)
-		if next.Spec.LeaseTransitions != nil {
-			transitions = *next.Spec.LeaseTransitions + 1
-		}
+		transitions := ptr.Deref(next.Spec.LeaseTransitions, -1) + 1
 		next.Spec.AcquireTime, next.Spec.LeaseTransitions = &now, &transitions
 	}
 	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &identity, &seconds, &now
-	call := func() (*coordinationv1.Lease, error) {
-		return c.config.Leases.Update(ctx, next, metav1.UpdateOptions{})
-	}
+	var written *coordinationv1.Lease
+	var err error
 	if l.object == nil {
-		call = func() (*coordinationv1.Lease, error) {
-			return c.config.Leases.Create(ctx, next, metav1.CreateOptions{})
-		}
+		written, err = c.config.Leases.Create(ctx, next, metav1.CreateOptions{})
+	} else {
+		written, err = c.config.Leases.Update(ctx, next, metav1.UpdateOptions{})
 	}
-	written, err := call()
 	if err != nil {
 		return fmt.Errorf("write the lease %s: %w", l.name, err)
 	}

@@ -74,7 +74,10 @@ func (s *Source) list(ctx context.Context, transform cache.TransformFunc) (runti
 
 func (s *Source) listOnce(ctx context.Context, transform cache.TransformFunc) (*collected, error) {
 	all := &collected{}
-	options := metav1.ListOptions{Limit: pageSize}
+	options := metav1.ListOptions{Limit: pageSize, LabelSelector: s.config.Labels, FieldSelector: s.config.Fields}
+	if s.config.Listing != nil {
+		s.config.Listing()
+	}
 	for {
 		page, err := s.client().List(ctx, options)
 		if err != nil {

@@ -44,8 +44,12 @@ type Config struct {
 	Resource served.Resource
 	// Namespace limits the source to one namespace; empty for all.
 	Namespace string
-	Client    dynamic.Interface
-	Clock     clock.WithTicker
+	// Labels and Fields are the selectors of lists and watches; empty for all objects.
+	Labels, Fields string
+	Client         dynamic.Interface
+	Clock          clock.WithTicker
+	// Listing, if not nil, is called when a list begins.
+	Listing func()
 	// Changed is called when the source is listed, when it begins to fail or fails for another reason, with
 	// the error, and when it no longer fails.
 	Changed func(error)
@@ -112,6 +116,7 @@ func (s *Source) Stop() {
 }
 
 func (s *Source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.LabelSelector, options.FieldSelector = s.config.Labels, s.config.Fields
 	watcher, err := s.client().Watch(ctx, options)
 	s.note(ctx, OperationWatch, err)
 	return watcher, err
