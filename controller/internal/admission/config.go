@@ -4,6 +4,7 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -84,20 +85,12 @@ func (c *Config) complete() error {
 			errs = append(errs, fmt.Errorf("admission: config: %s is negative; give 0 for the default", name))
 		}
 	}
-	if c.Concurrency == 0 {
-		c.Concurrency = perProcessor * runtime.GOMAXPROCS(0)
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, perProcessor*runtime.GOMAXPROCS(0))
 	if c.BodyMemory > 0 && c.BodyMemory < 2*maxBody {
 		errs = append(errs, fmt.Errorf("admission: config: BodyMemory is less than %d, which one request takes", 2*maxBody))
 	}
-	if c.BodyMemory == 0 {
-		c.BodyMemory = defaultBodyMemory
-	}
-	if c.Timeout == 0 {
-		c.Timeout = policy.DefaultReviewTimeout
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.BodyMemory = cmp.Or(c.BodyMemory, defaultBodyMemory)
+	c.Timeout = cmp.Or(c.Timeout, policy.DefaultReviewTimeout)
+	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -60,9 +61,7 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	if o.API == "" {
-		o.API = WGPolicy
-	}
+	o.API = cmp.Or(o.API, WGPolicy)
 	if o.MaxResults <= 0 {
 		o.MaxResults = DefaultMaxResults
 	}
@@ -71,9 +70,7 @@ func (o *Options) complete() {
 	}
 	o.MaxResults = min(o.MaxResults, mostResults)
 	o.MaxBytes = max(o.MaxBytes, leastBytes)
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 }
 
 // allows reports whether reports include results with an outcome.

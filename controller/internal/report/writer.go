@@ -95,9 +95,7 @@ func NewWriter(config Config) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
+	config.Clock = cmp.Or[clock.Clock](config.Clock, clock.RealClock{})
 	return &Writer{
 		layout: config.Layout, api: config.Layout.options.API, remote: client, shards: config.Shards,
 		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock, tracer: otel.Tracer("docket-controller/report"),

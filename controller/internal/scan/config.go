@@ -4,6 +4,7 @@
 package scan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -109,28 +110,15 @@ func (c *Config) complete() error {
 			errs = append(errs, fmt.Errorf("scan: config: %s is negative; give 0 for the default", name))
 		}
 	}
-	if c.Workers == 0 {
-		c.Workers = max(runtime.GOMAXPROCS(0), minWorkers)
-	}
-	if c.EntryInterval == 0 {
-		c.EntryInterval = defaultEntryInterval
-	}
-	if c.Patience == 0 {
-		c.Patience = defaultPatience
-	}
-	if c.EvaluationLimit == 0 {
-		c.EvaluationLimit = defaultLimit
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.Workers = cmp.Or(c.Workers, max(runtime.GOMAXPROCS(0), minWorkers))
+	c.EntryInterval = cmp.Or(c.EntryInterval, defaultEntryInterval)
+	c.Patience = cmp.Or(c.Patience, defaultPatience)
+	c.EvaluationLimit = cmp.Or(c.EvaluationLimit, defaultLimit)
+	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return errors.Join(errs...)
 }
 
 // eventInterval returns the interval of [Config.EventsPerPolicy].
 func (c *Config) eventInterval() time.Duration {
-	if c.Interval == 0 {
-		return defaultEventInterval
-	}
-	return c.Interval
+	return cmp.Or(c.Interval, defaultEventInterval)
 }

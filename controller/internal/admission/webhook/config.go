@@ -4,6 +4,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -78,15 +79,9 @@ func (c *Config) complete() error {
 			return errors.New("--webhook-service: is required for certificates in a Secret; or give files with --webhook-cert-dir")
 		}
 	}
-	if c.Secret == "" {
-		c.Secret = DefaultSecret
-	}
-	if c.Drain == 0 {
-		c.Drain = DefaultDrain
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.Secret = cmp.Or(c.Secret, DefaultSecret)
+	c.Drain = cmp.Or(c.Drain, DefaultDrain)
+	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return nil
 }
 

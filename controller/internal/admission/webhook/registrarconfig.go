@@ -4,6 +4,7 @@
 package webhook
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -111,27 +112,17 @@ func (c *RegistrarConfig) complete() error {
 	if c.Timeout < 0 || c.Timeout > policy.MaxReviewTimeout {
 		return fmt.Errorf("--webhook-timeout: %s is not from 1s to %s", c.Timeout, policy.MaxReviewTimeout)
 	}
-	if c.Name == "" {
-		c.Name = DefaultName
-	}
+	c.Name = cmp.Or(c.Name, DefaultName)
 	if c.CABundle == nil {
 		c.CABundle = func() []byte { return nil }
 	}
 	if c.Serving == nil {
 		c.Serving = func() error { return nil }
 	}
-	if c.Timeout == 0 {
-		c.Timeout = policy.DefaultReviewTimeout
-	}
-	if c.MaxRules == 0 {
-		c.MaxRules = maxRules
-	}
-	if c.Interval == 0 {
-		c.Interval = DefaultInterval
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.Timeout = cmp.Or(c.Timeout, policy.DefaultReviewTimeout)
+	c.MaxRules = cmp.Or(c.MaxRules, maxRules)
+	c.Interval = cmp.Or(c.Interval, DefaultInterval)
+	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return nil
 }
 
@@ -157,9 +148,7 @@ func (c *RegistrarConfig) completeEndpoint() error {
 	if !slices.Contains(c.ExcludeNamespaces, service.Namespace) {
 		return fmt.Errorf("webhook: namespace %s of the service must be excluded: its pods could not start while nobody answers", service.Namespace)
 	}
-	if service.Port == 0 {
-		service.Port = DefaultPort
-	}
+	service.Port = cmp.Or(service.Port, DefaultPort)
 	c.Service = &service
 	return nil
 }

@@ -4,6 +4,7 @@
 package contextcache
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"time"
@@ -62,14 +63,8 @@ func (c *Config) complete() error {
 	case c.MaxStale < 0 || c.CallTimeout < 0 || c.MaxResponse < 0:
 		return errors.New("context cache: a time or size of Config is negative; 0 is the default")
 	}
-	if c.MaxStale == 0 {
-		c.MaxStale = DefaultMaxStale
-	}
-	if c.Metrics == nil {
-		c.Metrics = ofProcess
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.MaxStale = cmp.Or(c.MaxStale, DefaultMaxStale)
+	c.Metrics = cmp.Or(c.Metrics, ofProcess)
+	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return nil
 }

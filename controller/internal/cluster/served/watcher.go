@@ -4,6 +4,7 @@
 package served
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -51,12 +52,8 @@ type Watcher struct {
 
 // NewWatcher returns a watcher that does nothing until [Watcher.Run].
 func NewWatcher(config Config) *Watcher {
-	if config.Interval == 0 {
-		config.Interval = defaultInterval
-	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
+	config.Interval = cmp.Or(config.Interval, defaultInterval)
+	config.Clock = cmp.Or[clock.WithTicker](config.Clock, clock.RealClock{})
 	return &Watcher{config: config, refresh: broadcast.NewTrigger()}
 }
 

@@ -57,9 +57,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("shards: Leases, Name, Identity, and a Count from 1 to %d are required", MaxCount)
 	}
 	c.Duration, c.Deadline, c.Retry = cmp.Or(c.Duration, DefaultDuration), cmp.Or(c.Deadline, DefaultDeadline), cmp.Or(c.Retry, DefaultRetry)
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return nil
 }
 
