@@ -79,7 +79,7 @@ func (o *Options) allows(outcome report.Outcome) bool {
 }
 
 // noPolicy is the identity for reports on all policies.
-var noPolicy policy.Identity //nolint:gochecknoglobals // A zero value with a name.
+var noPolicy policy.Identity
 
 // Layout has all current results and the report that each is in. It is safe for concurrent use.
 type Layout struct {
@@ -389,13 +389,7 @@ func (l *Layout) PruneUnseen(keep func(id policy.Identity, subject policy.Refere
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	stale := gone[:0]
-	for _, r := range gone {
-		if r.origin != set && r.chunk != nil {
-			stale = append(stale, r)
-		}
-	}
-	l.forget(stale)
+	l.forget(slices.DeleteFunc(gone, func(r *record) bool { return r.origin == set || r.chunk == nil }))
 	l.pruned = true
 	l.changed.Fire()
 }

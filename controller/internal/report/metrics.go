@@ -33,8 +33,6 @@ var (
 )
 
 // RegisterMetrics registers the metrics of reports. Calling it again does no harm.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = metric.Registration(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, policyResultsGauge, unlistedGauge, pendingGauge, queueGauge, queueAgeGauge)
 
 func observeWrite(operation string, err error, took time.Duration, size int) {

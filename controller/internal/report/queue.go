@@ -28,7 +28,7 @@ func (q dueQueue) Swap(i, j int) {
 
 // Push adds a report.
 func (q *dueQueue) Push(x any) {
-	rs := x.(*reportState) //nolint:forcetypeassert // The heap has nothing else.
+	rs := x.(*reportState) // The heap has nothing else.
 	*q = append(*q, rs)
 	rs.place = len(*q)
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -140,7 +141,8 @@ func fitText(owner *policyState, result policy.Result, maxBytes int) sharedText 
 	}
 	properties := result.Properties
 	if _, ok := properties[processProperty]; ok {
-		properties = without(properties, processProperty)
+		properties = maps.Clone(properties)
+		delete(properties, processProperty)
 	}
 	data := fitProperties(properties, limit/2)
 	t := text{
@@ -152,16 +154,6 @@ func fitText(owner *policyState, result policy.Result, maxBytes int) sharedText 
 	}
 	t.size = int32(frame + quoted(t.rule) + quoted(t.message) + len(data) + quoted(owner.resultName))
 	return sharedText{unique.Make(t)}
-}
-
-func without(properties map[string]string, key string) map[string]string {
-	rest := make(map[string]string, len(properties))
-	for k, v := range properties {
-		if k != key {
-			rest[k] = v
-		}
-	}
-	return rest
 }
 
 // origin says where a record comes from.

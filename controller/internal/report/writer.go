@@ -14,8 +14,6 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/errgroup"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -179,32 +177,24 @@ func (rs *reportState) has(object report.Accessor, sum hash) {
 // Run writes changes of the layout until ctx is done, and restores reports that somebody else changed or
 // deleted. What can't be written is retried, with growing pauses. Flush writes the rest at the end.
 func (w *Writer) Run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	var group sync.WaitGroup
 	for _, namespaced := range []bool{false, true} {
-		group.Go(func() error {
-			w.watch(ctx, kindOf(w.api, namespaced))
-			return nil
-		})
+		group.Go(func() { w.watch(ctx, kindOf(w.api, namespaced)) })
 	}
-	group.Go(func() error {
-		w.writeChanges(ctx)
-		return nil
-	})
-	return group.Wait()
+	w.writeChanges(ctx)
+	group.Wait()
+	return nil
 }
 
 // writeChanges returns when ctx is done and no write is in progress.
 func (w *Writer) writeChanges(ctx context.Context) {
-	var writes errgroup.Group
-	defer func() { _ = writes.Wait() }() // They return no error.
+	var writes sync.WaitGroup
+	defer writes.Wait()
 	tick := w.clock.Now()
 	for ctx.Err() == nil {
 		rs, generation, next, news := w.plan(ctx)
 		if rs != nil {
-			writes.Go(func() error {
-				w.write(ctx, rs, generation)
-				return nil
-			})
+			writes.Go(func() { w.write(ctx, rs, generation) })
 			continue
 		}
 		tick = w.wait(ctx, next, tick, news)
@@ -294,15 +284,12 @@ func (w *Writer) Flush(ctx context.Context) error {
 			}
 			continue
 		}
-		var writes errgroup.Group
+		var writes sync.WaitGroup
 		for rs, generation := range batch {
 			tried[rs] = true
-			writes.Go(func() error {
-				w.write(ctx, rs, generation)
-				return nil
-			})
+			writes.Go(func() { w.write(ctx, rs, generation) })
 		}
-		_ = writes.Wait() // They return no error.
+		writes.Wait()
 		if err := ctx.Err(); err != nil || w.isUnreachable() {
 			return errors.Join(err, w.failed(tried))
 		}
@@ -344,13 +331,7 @@ func (w *Writer) isUnreachable() bool {
 func (w *Writer) failed(tried map[*reportState]bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var failures []*reportState
-	for rs := range w.dirty {
-		if rs.err != nil && tried[rs] {
-			failures = append(failures, rs)
-		}
-	}
-	return describe(failures)
+	return w.failures(func(rs *reportState) bool { return tried[rs] })
 }
 
 // Pending returns the number of reports that are to be written or checked, and the errors of those that
@@ -359,16 +340,17 @@ func (w *Writer) Pending() (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drainChanges()
+	return len(w.dirty) + w.busy, w.failures(func(*reportState) bool { return true })
+}
+
+// failures returns the errors of reports that could not be written. It is called with w.mu.
+func (w *Writer) failures(of func(*reportState) bool) error {
 	var failures []*reportState
 	for rs := range w.dirty {
-		if rs.err != nil {
+		if rs.err != nil && of(rs) {
 			failures = append(failures, rs)
 		}
 	}
-	return len(w.dirty) + w.busy, describe(failures)
-}
-
-func describe(failures []*reportState) error {
 	slices.SortFunc(failures, func(a, b *reportState) int { return cmp.Compare(a.key.String(), b.key.String()) })
 	var errs []error
 	for i, rs := range failures {

@@ -91,7 +91,7 @@ func fetch(ctx context.Context, client dynamic.Interface, clock clock.Clock, k *
 		object, err := get(ctx, p.name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && object.GetUID() != p.uid:
-			return nil, nil //nolint:nilnil // See above.
+			return nil, nil // See above.
 		case err == nil:
 			_, err = pack(object, detailNone, nil) // Strips it.
 			return object, err

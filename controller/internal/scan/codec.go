@@ -77,7 +77,7 @@ func (c *codecOf) next(data []byte) (*codec, error) {
 		c.examples = append(c.examples, data)
 	}
 	if c.seen++; c.seen < dictionaryAfter {
-		return nil, nil //nolint:nilnil // None yet.
+		return nil, nil // None yet.
 	}
 	var err error
 	c.current, err = newCodec(c.examples)

@@ -29,8 +29,6 @@ type version struct {
 }
 
 // noContent stands for a resource that no longer exists. No content has this hash.
-//
-//nolint:gochecknoglobals // A constant.
 var noContent policy.Content
 
 // add records the content that a resource had until now, or noContent if it is gone.

@@ -62,8 +62,6 @@ const (
 )
 
 // Register adds the metrics of scanners to the registry of the process. Further calls do nothing.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var Register = metric.Registration(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, slowQueueLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
 
 // States of policies and informers.

@@ -13,7 +13,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-//nolint:gochecknoglobals // Constants.
 var namespacesResource = schema.GroupResource{Resource: "namespaces"}
 
 // namespaces knows all namespaces.

@@ -40,7 +40,7 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	reference := rs.kind.reference(todo.packed)
 	ctx, span := s.startSpan(ctx, reference, len(todo.due))
 	defer span.End()
-	if !allAdmission(todo.due) {
+	if slices.ContainsFunc(todo.due, (*compiled).isEvaluated) {
 		object, err := s.load(ctx, rs.kind, todo.packed)
 		if err != nil || object == nil {
 			rs.kind.interrupt(rs)
@@ -80,16 +80,6 @@ func (s *Scanner) subjectOf(k *kind, object *unstructured.Unstructured, due []*c
 	return policy.NewSubject(object, k.resource.GroupVersionResource, s.namespaces, slices.ContainsFunc(due, (*compiled).readsNamespace))
 }
 
-// allAdmission reports whether none of the policies is to be evaluated.
-func allAdmission(due []*compiled) bool {
-	for _, c := range due {
-		if !c.admission {
-			return false
-		}
-	}
-	return true
-}
-
 // found counts an evaluation, by its worst outcome.
 func (s *Scanner) found(c *compiled, reference policy.Reference, a policy.Evaluation) {
 	evaluationSeconds.Observe(a.Duration.Seconds())
@@ -102,19 +92,12 @@ func (s *Scanner) found(c *compiled, reference policy.Reference, a policy.Evalua
 
 // worst returns the most serious outcome.
 func worst(results []policy.Result) string {
-	order := []report.Outcome{report.OutcomeSkip, report.OutcomePass, report.OutcomeWarn, report.OutcomeFail, report.OutcomeError}
-	best := -1
-	for i := range results {
-		for rank, outcome := range order {
-			if results[i].Outcome == outcome {
-				best = max(best, rank)
-			}
+	for _, outcome := range []report.Outcome{report.OutcomeError, report.OutcomeFail, report.OutcomeWarn, report.OutcomePass, report.OutcomeSkip} {
+		if slices.ContainsFunc(results, func(r policy.Result) bool { return r.Outcome == outcome }) {
+			return string(outcome)
 		}
 	}
-	if best < 0 {
-		return outcomeNone
-	}
-	return string(order[best])
+	return outcomeNone
 }
 
 // startSpan begins the span of a resource that is evaluated.
