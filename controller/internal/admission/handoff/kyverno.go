@@ -46,23 +46,42 @@ func decodeKyverno(object *unstructured.Unstructured, now time.Time) ([]policy.A
 	if err != nil || subject.Name == "" {
 		return nil, err
 	}
+	about := []kyvernosSubject{{subject, resource}}
+	return adopted(object, body.Spec.Results, now, func(*report.Result) []kyvernosSubject { return about }), nil
+}
+
+// kyvernosSubject is the subject of results of Kyverno, with its resource.
+type kyvernosSubject struct {
+	policy.Reference
+	resource schema.GroupVersionResource
+}
+
+// adopted returns results of Kyverno by policy and subject, without those that are unknown.
+func adopted(object *unstructured.Unstructured, results []report.Result, now time.Time, subjectsOf func(*report.Result) []kyvernosSubject) []policy.Admitted {
+	type about struct {
+		policy  policy.Identity
+		subject kyvernosSubject
+	}
 	var items []policy.Admitted
-	index := map[policy.Identity]int{}
-	for i := range body.Spec.Results {
-		r := &body.Spec.Results[i]
+	index := map[about]int{}
+	for i := range results {
+		r := &results[i]
 		id, ok := kyvernoPolicy(r)
 		if !ok || !slices.Contains(report.Outcomes(), r.Result) {
 			continue // As Kyverno leaves out what it does not know.
 		}
-		at, known := index[id]
-		if !known {
-			at = len(items)
-			index[id] = at
-			items = append(items, policy.Admitted{Policy: id, Subject: subject, Resource: resource, Adopted: true, Time: foundAt(object, r, now)})
+		for _, subject := range subjectsOf(r) {
+			key := about{id, subject}
+			at, known := index[key]
+			if !known {
+				at = len(items)
+				index[key] = at
+				items = append(items, policy.Admitted{Policy: id, Subject: subject.Reference, Resource: subject.resource, Adopted: true, Time: foundAt(object, r, now)})
+			}
+			items[at].Results = append(items[at].Results, policy.Result{Rule: r.Rule, Outcome: outcomeOf(r), Message: r.Message, Properties: r.Properties})
 		}
-		items[at].Results = append(items[at].Results, policy.Result{Rule: r.Rule, Outcome: outcomeOf(r), Message: r.Message, Properties: r.Properties})
 	}
-	return items, nil
+	return items
 }
 
 // kyvernoSubject returns the subject of a report: its owner, or, until it has one, the one in labels and annotations.

@@ -46,6 +46,4 @@ var (
 )
 
 // RegisterMetrics adds the metrics of this package to the registry of the process.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = metric.Registration(queueLength, dropped, written, read, held, readErrors, adoptedRead, adoptedHeld, adoptedErrors, replacedRead, replacedHeld, replacedErrors)

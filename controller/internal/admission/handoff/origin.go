@@ -28,7 +28,6 @@ type origin struct {
 
 func (o *origin) selector() string { return managedByLabel + "=" + o.manager }
 
-//nolint:gochecknoglobals // Constants.
 var (
 	ours     = &origin{manager: manager, decode: decode, read: read, held: held, errors: readErrors}
 	kyvernos = &origin{manager: kyvernoManager, decode: decodeKyverno, read: adoptedRead, held: adoptedHeld, errors: adoptedErrors}

@@ -6,7 +6,6 @@ package handoff
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,41 +56,20 @@ func decodeReport(object *unstructured.Unstructured, now time.Time) ([]policy.Ad
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &body); err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	type about struct {
-		policy  policy.Identity
-		subject report.ObjectReference
-	}
-	var items []policy.Admitted
-	index := map[about]int{}
-	for k := range body.Results {
-		r := &body.Results[k]
-		id, ok := kyvernoPolicy(r)
-		if !ok || !slices.Contains(report.Outcomes(), r.Result) {
-			continue
+	return adopted(object, body.Results, now, func(r *report.Result) []kyvernosSubject {
+		resources := r.Resources
+		if len(resources) == 0 && body.Scope != nil {
+			resources = []report.ObjectReference{*body.Scope}
 		}
-		for _, resource := range subjectsOf(r, body.Scope) {
-			key := about{id, resource}
-			at, known := index[key]
-			if !known {
-				at = len(items)
-				index[key] = at
-				items = append(items, policy.Admitted{
-					Policy: id, Adopted: true, Time: foundAt(object, r, now),
-					Resource: schema.FromAPIVersionAndKind(resource.APIVersion, "").GroupVersion().WithResource(""),
-					Subject:  policy.Reference{Kind: resource.Kind, Namespace: object.GetNamespace(), Name: resource.Name, UID: resource.UID},
-				})
-			}
-			items[at].Results = append(items[at].Results, policy.Result{Rule: r.Rule, Outcome: outcomeOf(r), Message: r.Message, Properties: r.Properties})
+		subjects := make([]kyvernosSubject, 0, len(resources))
+		for _, o := range resources {
+			version := schema.FromAPIVersionAndKind(o.APIVersion, "").GroupVersion()
+			subjects = append(subjects, kyvernosSubject{
+				policy.Reference{Kind: o.Kind, Namespace: object.GetNamespace(), Name: o.Name, UID: o.UID}, version.WithResource(""),
+			})
 		}
-	}
-	return items, nil
-}
-
-func subjectsOf(r *report.Result, scope *report.ObjectReference) []report.ObjectReference {
-	if len(r.Resources) > 0 || scope == nil {
-		return r.Resources
-	}
-	return []report.ObjectReference{*scope}
+		return subjects
+	}), nil
 }
 
 // resourcesOf returns what an inbox reads.
