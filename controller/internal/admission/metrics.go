@@ -36,6 +36,4 @@ var (
 )
 
 // RegisterMetrics adds the metrics of admission to the registry of the process.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = metric.Registration(requestsTotal, refusedTotal, requestSeconds, policyErrors, eventsTotal, requestsInFlight)

@@ -23,7 +23,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-//nolint:gochecknoglobals // A constant.
 var namespaceResource = served.Resource{
 	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace", Watchable: true,
 }
@@ -51,7 +50,7 @@ func newNamespaces(client dynamic.Interface, clock clock.WithTicker) *namespaces
 }
 
 // none stands for a namespace that does not exist, and for the lack of a namespace.
-var none = &corev1.Namespace{} //nolint:gochecknoglobals // A constant.
+var none = &corev1.Namespace{}
 
 // of returns a namespace, which must not be changed. One that is not known yet is read; for one that does not exist,
 // it returns none.

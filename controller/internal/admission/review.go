@@ -27,8 +27,6 @@ const (
 const reviewKind = "AdmissionReview"
 
 // operations are those of [admissionv1.Operation].
-//
-//nolint:gochecknoglobals // A constant.
 var operations = []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect}
 
 // parseReview decodes the body of a request.
@@ -78,7 +76,7 @@ func parseObject(raw *runtime.RawExtension) (*unstructured.Unstructured, error) 
 		}
 	}
 	if fields == nil {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil // There is none.
 	}
 	object := &unstructured.Unstructured{Object: fields}
 	if object.GetKind() == "" || object.GetAPIVersion() == "" {

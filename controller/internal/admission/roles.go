@@ -26,8 +26,6 @@ const (
 )
 
 // bindingResources are the resources of [rbacv1.RoleBinding] and [rbacv1.ClusterRoleBinding].
-//
-//nolint:gochecknoglobals // Constants.
 var bindingResources = []served.Resource{
 	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("rolebindings"), Kind: "RoleBinding", Namespaced: true, Watchable: true},
 	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), Kind: "ClusterRoleBinding", Watchable: true},

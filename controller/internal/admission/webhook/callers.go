@@ -32,7 +32,7 @@ type callers struct {
 
 func newCallers(config *Config) (*callers, error) {
 	if config.ClientCAFile == "" {
-		return nil, nil //nolint:nilnil // Everybody.
+		return nil, nil // Everybody.
 	}
 	c := &callers{file: config.ClientCAFile, names: config.ClientNames, clock: config.Clock}
 	return c, c.load()

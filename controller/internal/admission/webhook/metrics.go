@@ -39,8 +39,6 @@ var (
 )
 
 // RegisterMetrics adds the metrics of this package to the registry of the process.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = metric.Registration(certificateExpiry, certificateErrors, handshakeErrors, connectionsClosed, configurationErrors, configurationWrites, bundleMissing, ruleCount)
 
 func observeCertificates(l *rotation.Certificates) {

@@ -310,11 +310,11 @@ func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistr
 // configuration with it.
 func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	if r.config.OwnerClusterRole == "" {
-		return nil, nil //nolint:nilnil // Nobody.
+		return nil, nil // Nobody.
 	}
 	role, err := r.config.Client.RbacV1().ClusterRoles().Get(ctx, r.config.OwnerClusterRole, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // Nobody.
+		return nil, nil // Nobody.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read its owner, ClusterRole %s: %w", r.config.OwnerClusterRole, err)

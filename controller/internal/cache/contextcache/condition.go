@@ -17,8 +17,6 @@ import (
 const maxMessage = 4096
 
 // reasons are all reasons of the condition Ready.
-//
-//nolint:gochecknoglobals // A table.
 var reasons = []string{
 	ReasonLoaded, ReasonLoading, ReasonInvalid, ReasonForbidden, ReasonStale, ReasonFailing, ReasonEvicted, ReasonTooLarge,
 }

@@ -19,8 +19,6 @@ import (
 )
 
 // entryKinds are the kinds of objects that declare entries.
-//
-//nolint:gochecknoglobals // A table.
 var entryKinds = []string{policy.CachedContextEntry, policy.GlobalContextEntry}
 
 // entryResource returns the resource of a kind of objects that declare entries.

@@ -69,7 +69,7 @@ func (x *index) find(id policy.Entry) (*entry, error) {
 	}
 	for _, kind := range entryKinds {
 		if state, known := x.kinds[kind]; !known || !state.decided {
-			return nil, nil //nolint:nilnil // Not known.
+			return nil, nil // Not known.
 		}
 	}
 	return nil, x.unknown(id)

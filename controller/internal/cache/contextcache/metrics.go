@@ -59,12 +59,10 @@ func (m *Metrics) All() []metrics.Registerable {
 }
 
 // ofProcess is the default of [Config.Metrics].
-var ofProcess = NewMetrics() //nolint:gochecknoglobals // As in the other packages: the registry is global.
+var ofProcess = NewMetrics()
 
 // RegisterMetrics adds the metrics of caches that have none of their own to the registry of the process. Further
 // calls do nothing.
-//
-//nolint:gochecknoglobals // As above.
 var RegisterMetrics = metric.Registration(ofProcess.All()...)
 
 // observe updates the gauges. The planner calls it.

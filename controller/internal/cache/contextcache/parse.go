@@ -239,8 +239,6 @@ func (r *reader) request(path string, spec *callSpec, servicePath string, servic
 }
 
 // fieldNames are the names of the fields of a request in entries.
-//
-//nolint:gochecknoglobals // A table.
 var fieldNames = map[string]string{
 	call.FieldURL: "url", call.FieldPath: "urlPath", call.FieldMethod: "method",
 	call.FieldHeaders: "headers", call.FieldData: "data", call.FieldCABundle: "caBundle",

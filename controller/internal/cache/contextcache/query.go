@@ -70,7 +70,7 @@ func (c *Cache) lookup(in *index, query policy.Query) (*entry, error) {
 		return e, e.err
 	}
 	if query.Entry.Kind != "" {
-		return nil, nil //nolint:nilnil // Not known.
+		return nil, nil // Not known.
 	}
 	if err := (&definition{id: query.Entry}).permit(query); err != nil {
 		return nil, err

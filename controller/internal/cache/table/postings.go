@@ -13,9 +13,7 @@ import (
 // shards bounds what one change copies of an index: the keys of one shard, and a pointer for each.
 const shards = 256
 
-// seed decides which shard a key is in.
-//
-//nolint:gochecknoglobals // Any value will do, as long as all postings have the same.
+// seed decides which shard a key is in. It is the same for all postings.
 var seed = maphash.MakeSeed()
 
 // postings are the objects of a snapshot by their keys. They never change; the next ones share all shards

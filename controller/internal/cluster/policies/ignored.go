@@ -21,8 +21,6 @@ const ignoredReason = "ExceptionIgnored"
 var ignoredCount = metric.Gauges("docket_controller_ignored_exceptions", "Exceptions that name a policy and don't count, by reason: namespace if --exception-namespaces does not name theirs, foreign_policy if the policy is in another one, match_conditions if they ask for more than they are shown, unbounded_function if they call one whose result has no bound.", "reason")
 
 // RegisterMetrics adds the metrics of this package to the registry of the process.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = metric.Registration(ignoredCount)
 
 // ignoredKey is what one Event is about.

@@ -12,8 +12,6 @@ import (
 var heldShards = metric.Gauges("docket_controller_shard_held", "1 for each shard of the namespaces that this replica works for, 0 for the others. Without --shards there is one, whose number is 0.", "shard")
 
 // RegisterMetrics adds the metrics of this package to the registry of the process.
-//
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = metric.Registration(heldShards)
 
 // observe sets the metrics.
