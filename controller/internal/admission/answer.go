@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/admission/handoff"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -23,7 +23,6 @@ const (
 	maxWarning, maxWarnings = 256, 4096
 	// Limits of one denial message, and of all of them together, so that people can read them.
 	maxMessage, maxDenial = 4 << 10, 32 << 10
-	ellipsis              = "…"
 )
 
 // answer returns the response to a request that follows from findings.
@@ -71,7 +70,7 @@ func joined(before, message string) string {
 	if before == "" || before == message {
 		return message
 	}
-	return cut(before+"; "+message, maxMessage)
+	return handoff.Cut(before+"; "+message, maxMessage)
 }
 
 func denial(request *policy.Request, denied map[string]any) string {
@@ -79,7 +78,7 @@ func denial(request *policy.Request, denied map[string]any) string {
 	if err != nil {
 		text = []byte(fmt.Sprint(denied)) // This can't happen with a map of strings.
 	}
-	return cut("resource "+title(request)+" was blocked due to the following policies\n\n"+string(text), maxDenial)
+	return handoff.Cut("resource "+title(request)+" was blocked due to the following policies\n\n"+string(text), maxDenial)
 }
 
 // title returns how messages refer to the object of a request.
@@ -127,18 +126,5 @@ func clean(text string, limit int) string {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		text = strings.Join(strings.FieldsFunc(text, unicode.IsControl), " ")
 	}
-	return cut(text, limit)
-}
-
-// cut makes a text valid UTF-8 of at most limit bytes.
-func cut(text string, limit int) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + ellipsis
+	return handoff.Cut(text, limit)
 }

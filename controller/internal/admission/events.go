@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/controller/internal/admission/handoff"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -136,7 +137,7 @@ func note(related *corev1.ObjectReference, result *policy.Result) string {
 	if result.Message != "" {
 		text += "; " + result.Message
 	}
-	return cut(text, maxNote)
+	return handoff.Cut(text, maxNote)
 }
 
 // run sends Events until ctx is done.

@@ -48,10 +48,6 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-func (m *Manager) writerConfig(layout *report.Layout, shards shard.Set) report.Config {
-	return report.Config{Layout: layout, Shards: shards, REST: m.config, Gather: m.options.ReportInterval}
-}
-
 func (m *Manager) scanConfig(r *replica, layout *report.Layout, shards shard.Set, recorder record.EventRecorder) scan.Config {
 	return scan.Config{
 		Client: r.client, Served: r.served, Policies: r.policies, Results: layout, Shards: shards, Recorder: recorder,

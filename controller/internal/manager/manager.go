@@ -186,7 +186,7 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	if err != nil {
 		return err
 	}
-	writer, err := report.NewWriter(m.writerConfig(layout, shards))
+	writer, err := report.NewWriter(report.Config{Layout: layout, Shards: shards, REST: m.config, Gather: m.options.ReportInterval})
 	if err != nil {
 		return err
 	}

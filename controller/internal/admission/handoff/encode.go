@@ -80,10 +80,7 @@ func resourceOf(namespaced bool) schema.GroupVersionResource {
 }
 
 func at(client dynamic.Interface, namespace string) dynamic.ResourceInterface {
-	if namespace == "" {
-		return client.Resource(resourceOf(false))
-	}
-	return client.Resource(resourceOf(true)).Namespace(namespace)
+	return client.Resource(resourceOf(namespace != "")).Namespace(namespace)
 }
 
 // encode returns EphemeralReports with the items of one subject, and the number of items that don't fit into any.
@@ -201,7 +198,7 @@ func render(item *Item, r policy.Result) report.Result {
 func fitResults(results []policy.Result) []policy.Result {
 	fitted := slices.Clone(results)
 	for i := range fitted {
-		fitted[i].Rule, fitted[i].Message = cut(fitted[i].Rule, maxProperty), cut(fitted[i].Message, maxMessage)
+		fitted[i].Rule, fitted[i].Message = Cut(fitted[i].Rule, maxProperty), Cut(fitted[i].Message, maxMessage)
 		fitted[i].Properties = fitProperties(fitted[i].Properties)
 	}
 	return fitted
@@ -214,13 +211,13 @@ func fitProperties(properties map[string]string) map[string]string {
 	keys := slices.Sorted(maps.Keys(properties))
 	fitted := make(map[string]string, len(keys))
 	for _, key := range keys[:min(len(keys), maxProperties)] {
-		fitted[cut(key, maxProperty)] = cut(properties[key], maxProperty)
+		fitted[Cut(key, maxProperty)] = Cut(properties[key], maxProperty)
 	}
 	return fitted
 }
 
-// cut makes a text valid UTF-8 of at most limit bytes.
-func cut(text string, limit int) string {
+// Cut makes a text valid UTF-8 of at most limit bytes.
+func Cut(text string, limit int) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= limit {
 		return text

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -247,23 +248,15 @@ func (i *Inbox) remove(ctx context.Context) {
 	}
 	i.ended = rest
 	i.mu.Unlock()
-	if len(batch) == 0 {
-		return
-	}
-	jobs := make(chan *holding, len(batch))
+	var group errgroup.Group
+	group.SetLimit(parallel)
 	for _, h := range batch {
-		jobs <- h
-	}
-	close(jobs)
-	var group sync.WaitGroup
-	for range parallel {
-		group.Go(func() {
-			for h := range jobs {
-				i.gone(ctx, h, i.delete(ctx, h))
-			}
+		group.Go(func() error {
+			i.gone(ctx, h, i.delete(ctx, h))
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // They return no error.
 }
 
 func (i *Inbox) delete(ctx context.Context, h *holding) error {
@@ -272,11 +265,7 @@ func (i *Inbox) delete(ctx context.Context, h *holding) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	var reports dynamic.ResourceInterface = i.config.Client.Resource(h.resource)
-	if h.namespace != "" {
-		reports = i.config.Client.Resource(h.resource).Namespace(h.namespace)
-	}
-	err := reports.Delete(ctx, h.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &h.uid}})
+	err := i.config.Client.Resource(h.resource).Namespace(h.namespace).Delete(ctx, h.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &h.uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // It is gone; another one may have its name.
 	}

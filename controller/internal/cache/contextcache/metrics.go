@@ -79,7 +79,9 @@ func (c *Cache) observe() {
 		}
 	}
 	labeled := map[policy.Entry]bool{}
-	for _, id := range slices.SortedFunc(maps.Keys(index.entries), compareEntries) {
+	for _, id := range slices.SortedFunc(maps.Keys(index.entries), func(a, b policy.Entry) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	}) {
 		e := index.entries[id]
 		counts[stateLabel(e.condition().reason)]++
 		if id.Kind == "" || len(labeled) == maxLabeled {
@@ -114,10 +116,6 @@ func (c *Cache) observe() {
 	m.queries.WithLabelValues("hit").Add(float64(c.tally.hits.Swap(0)))
 	m.queries.WithLabelValues("miss").Add(float64(c.tally.misses.Swap(0)))
 	m.queries.WithLabelValues("error").Add(float64(c.tally.errors.Swap(0)))
-}
-
-func compareEntries(a, b policy.Entry) int {
-	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // forget is called when nothing is held any more.

@@ -123,11 +123,7 @@ func (s *Source) watch(ctx context.Context, options metav1.ListOptions) (watch.I
 }
 
 func (s *Source) client() dynamic.ResourceInterface {
-	client := s.config.Client.Resource(s.config.Resource.GroupVersionResource)
-	if s.config.Namespace == "" {
-		return client
-	}
-	return client.Namespace(s.config.Namespace)
+	return s.config.Client.Resource(s.config.Resource.GroupVersionResource).Namespace(s.config.Namespace)
 }
 
 // note records the outcome of a request.
