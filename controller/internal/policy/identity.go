@@ -5,6 +5,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -98,16 +99,10 @@ func (i Identity) ResultName() string {
 // ParseIdentity is the inverse of [Identity.String].
 func ParseIdentity(text string) (Identity, error) {
 	parts := strings.Split(text, "/")
-	for _, part := range parts {
-		if part == "" {
-			parts = nil
-			break
-		}
-	}
-	switch len(parts) {
-	case 2:
+	switch {
+	case len(parts) == 2 && !slices.Contains(parts, ""):
 		return Identity{Kind: parts[0], Name: parts[1]}, nil
-	case 3:
+	case len(parts) == 3 && !slices.Contains(parts, ""):
 		return Identity{Kind: parts[0], Namespace: parts[1], Name: parts[2]}, nil
 	default:
 		return Identity{}, fmt.Errorf("%q is not kind/name or kind/namespace/name of a policy", text)

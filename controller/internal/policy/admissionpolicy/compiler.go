@@ -58,22 +58,22 @@ func NewCompiler(config Config) *Compiler {
 func (c *Compiler) Compile(object *unstructured.Unstructured, others []*unstructured.Unstructured) policy.Policy {
 	bindings := bindingsOf(object, others)
 	p := describe(object, bindings)
-	p.compiler, p.background = c, len(bindings) > 0 // Without a binding it is not in effect.
+	p.compiler, p.Facts.Background = c, len(bindings) > 0 // Without a binding it is not in effect.
 	if object.GetKind() == policy.MutatingAdmissionPolicy {
-		p.problem = p.compileMutating(object, bindings)
+		p.Facts.Problem = p.compileMutating(object, bindings)
 	} else {
-		p.problem = p.compileValidating(object, bindings)
+		p.Facts.Problem = p.compileValidating(object, bindings)
 	}
 	if p.definition == nil {
 		return p
 	}
-	p.targets = targets(p.definition.GetMatchConstraints())
-	p.leftOut = leftOut(p.definition.GetMatchConstraints(), p.deciding)
-	p.readsStatus = policy.MayReadStatus(object)
-	p.background = p.background && len(p.leftOut) == 0
-	p.readsNamespace = readsNamespace(append(p.deciding, p.telling...))
-	if kind := p.definition.GetParamKind(); kind != nil && p.problem == nil {
-		p.entries = parameterEntries(kind, p.bindings)
+	p.Facts.Targets = targets(p.definition.GetMatchConstraints())
+	p.Facts.LeftOut = leftOut(p.definition.GetMatchConstraints(), p.deciding)
+	p.Facts.ReadsStatus = policy.MayReadStatus(object)
+	p.Facts.Background = p.Facts.Background && len(p.Facts.LeftOut) == 0
+	p.Facts.ReadsNamespace = readsNamespace(append(p.deciding, p.telling...))
+	if kind := p.definition.GetParamKind(); kind != nil && p.Facts.Problem == nil {
+		p.Facts.Entries = parameterEntries(kind, p.bindings)
 	}
 	return p
 }
@@ -133,18 +133,18 @@ const (
 func describe(object *unstructured.Unstructured, bindings []*unstructured.Unstructured) *admissionPolicy {
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	_, disabled := labels[policy.DisabledLabel]
-	p := &admissionPolicy{
-		identity: policy.Identity{Kind: object.GetKind(), Name: object.GetName()},
-		presentation: policy.Presentation{
+	identity := policy.Identity{Kind: object.GetKind(), Name: object.GetName()}
+	return &admissionPolicy{Described: policy.Described{Facts: policy.Facts{
+		Identity: identity,
+		Presentation: policy.Presentation{
 			// Kyverno's reports name the kind as well.
 			Source: object.GetKind(), Category: annotations[categoryAnnotation], Severity: severity(annotations[severityAnnotation]),
 			Scored: annotations[scoredAnnotation] != "false", Process: "background scan",
 		},
-		// What Kyverno generates of a policy has the results of that policy.
-		reported: !disabled && labels[managedBy] != "kyverno",
-	}
-	p.fingerprint = fingerprint(p.identity, object, bindings)
-	return p
+		Fingerprint: fingerprint(identity, object, bindings),
+		// The results of a policy that Kyverno generates of another one are those of the other one.
+		Unreported: disabled || labels[managedBy] == "kyverno",
+	}}}
 }
 
 func severity(text string) report.Severity {

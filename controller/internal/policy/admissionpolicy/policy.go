@@ -25,19 +25,8 @@ import (
 
 // admissionPolicy is a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy, with its bindings.
 type admissionPolicy struct {
-	compiler     *Compiler
-	identity     policy.Identity
-	presentation policy.Presentation
-	fingerprint  string
-	background   bool
-	reported     bool
-	// readsNamespace tells that an expression looks at the namespace, of which selectors see the labels only.
-	readsNamespace bool
-	readsStatus    bool
-	targets        []policy.Target
-	entries        []policy.Entry
-	leftOut        []string
-	problem        error
+	policy.Described
+	compiler *Compiler
 	// definition is nil if the policy can't be read.
 	definition generic.PolicyAccessor
 	// bindings are sorted by name.
@@ -65,56 +54,16 @@ type request struct {
 	kind     schema.GroupVersionKind
 }
 
-// Identity is that of [policy.Policy].
-func (p *admissionPolicy) Identity() policy.Identity { return p.identity }
-
-// Presentation is that of [policy.Policy].
-func (p *admissionPolicy) Presentation() policy.Presentation { return p.presentation }
-
-// Fingerprint is that of [policy.Policy].
-func (p *admissionPolicy) Fingerprint() string { return p.fingerprint }
-
-// Background is that of [policy.Policy].
-func (p *admissionPolicy) Background() bool { return p.background }
-
-// Reported is that of [policy.Policy].
-func (p *admissionPolicy) Reported() bool { return p.reported }
-
-// Admission is that of [policy.Policy]: the API server does it.
-func (p *admissionPolicy) Admission() policy.Admission { return policy.Admission{} }
-
-// Entries is that of [policy.Policy].
-func (p *admissionPolicy) Entries() []policy.Entry { return p.entries }
-
-// ReadsStatus is that of [policy.Policy].
-func (p *admissionPolicy) ReadsStatus() bool { return p.readsStatus }
-
-// ReadsNamespace is that of [policy.Policy].
-func (p *admissionPolicy) ReadsNamespace() bool { return p.readsNamespace }
-
-// Targets is that of [policy.Policy].
-func (p *admissionPolicy) Targets() []policy.Target { return p.targets }
-
-// Problem is that of [policy.Policy].
-func (p *admissionPolicy) Problem() error { return p.problem }
-
-// Doubt is that of [policy.Policy].
-func (p *admissionPolicy) Doubt() error { return nil }
-
-// LeftOut is that of [policy.Policy].
-func (p *admissionPolicy) LeftOut() []string { return p.leftOut }
-
-// Review is that of [policy.Policy]: the API server does it.
+// Review gives no verdicts: the API server enforces these policies itself.
 func (p *admissionPolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
 	return nil, nil
 }
 
-// Evaluate is that of [policy.Policy].
 func (p *admissionPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if p.problem == nil && !p.background {
+	if p.Facts.Problem == nil && !p.Facts.Background {
 		return nil, nil
 	}
 	results, err := p.evaluate(ctx, p.evaluationOf(subject))
@@ -160,8 +109,8 @@ func (p *admissionPolicy) evaluationOf(subject policy.Subject) evaluation {
 }
 
 func (p *admissionPolicy) evaluate(ctx context.Context, e evaluation) ([]policy.Result, error) {
-	if p.problem != nil {
-		return nil, p.problem
+	if p.Facts.Problem != nil {
+		return nil, p.Facts.Problem
 	}
 	interfaces := p.compiler.interfaces
 	matches, resource, kind, err := e.matcher.DefinitionMatches(e.attributes, interfaces, p.definition)
@@ -212,12 +161,10 @@ type knownNamespace struct{ namespace *corev1.Namespace }
 
 var _ listersv1.NamespaceLister = knownNamespace{}
 
-// List implements [listersv1.NamespaceLister].
 func (k knownNamespace) List(labels.Selector) ([]*corev1.Namespace, error) {
 	return []*corev1.Namespace{k.namespace}, nil
 }
 
-// Get implements [listersv1.NamespaceLister].
 func (k knownNamespace) Get(name string) (*corev1.Namespace, error) {
 	if k.namespace == nil {
 		return nil, fmt.Errorf("the namespace %q is not known", name)

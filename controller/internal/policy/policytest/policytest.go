@@ -94,21 +94,15 @@ func decode(object *unstructured.Unstructured, into *spec) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into)
 }
 
-// Identity implements [policy.Policy].
 func (p *compiled) Identity() policy.Identity { return p.id }
 
-// Presentation implements [policy.Policy].
 func (p *compiled) Presentation() policy.Presentation {
 	return policy.Presentation{Source: "policytest", Severity: p.Severity, Scored: !p.Unscored}
 }
 
-// Fingerprint implements [policy.Policy].
 func (p *compiled) Fingerprint() string { return fmt.Sprintf("%+v %v", p.spec, p.excepted) }
+func (p *compiled) Background() bool    { return p.spec.Background == nil || *p.spec.Background }
 
-// Background implements [policy.Policy].
-func (p *compiled) Background() bool { return p.spec.Background == nil || *p.spec.Background }
-
-// Targets implements [policy.Policy].
 func (p *compiled) Targets() []policy.Target {
 	var targets []policy.Target
 	for _, kind := range p.Kinds {
@@ -121,10 +115,8 @@ func (p *compiled) Targets() []policy.Target {
 	return targets
 }
 
-// Problem implements [policy.Policy].
 func (p *compiled) Problem() error { return p.problem }
 
-// Evaluate implements [policy.Policy].
 func (p *compiled) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -170,23 +162,12 @@ func (p *compiled) Admission() policy.Admission { return policy.Admission{} }
 
 // Entries implements [policy.Policy]: these policies read no context.
 func (p *compiled) Entries() []policy.Entry { return nil }
+func (p *compiled) Doubt() error            { return nil }
+func (p *compiled) LeftOut() []string       { return nil }
+func (p *compiled) Reported() bool          { return p.reported }
+func (p *compiled) ReadsStatus() bool       { return false }
+func (p *compiled) ReadsNamespace() bool    { return false }
 
-// Doubt implements [policy.Policy].
-func (p *compiled) Doubt() error { return nil }
-
-// LeftOut implements [policy.Policy].
-func (p *compiled) LeftOut() []string { return nil }
-
-// Reported implements [policy.Policy].
-func (p *compiled) Reported() bool { return p.reported }
-
-// ReadsStatus implements [policy.Policy].
-func (p *compiled) ReadsStatus() bool { return false }
-
-// ReadsNamespace implements [policy.Policy].
-func (p *compiled) ReadsNamespace() bool { return false }
-
-// Review implements [policy.Policy].
 func (p *compiled) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
 	return nil, ctx.Err()
 }

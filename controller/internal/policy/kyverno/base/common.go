@@ -46,79 +46,8 @@ func versionIn(build *debug.BuildInfo) string {
 	return "kyverno" // A test of Go: it has no list of modules.
 }
 
-// Common is what all policies have, whatever engine evaluates them. It has the methods of [policy.Policy] that are
-// about no subject.
-type Common struct {
-	// Facts are what the methods return. They don't change once a policy is compiled.
-	Facts Facts
-}
-
-// Facts are what is known of a policy before it is evaluated. Those without a comment are what the methods of
-// [policy.Policy] with their names say.
-type Facts struct {
-	Identity     policy.Identity
-	Presentation policy.Presentation
-	Fingerprint  string
-	Background   bool
-	// Unreported tells that its owner wants no results in reports.
-	Unreported bool
-	Admission  policy.Admission
-	Entries    []policy.Entry
-	// ReadsNamespace tells that an expression may look at the namespace.
-	ReadsNamespace bool
-	ReadsStatus    bool
-	Targets        []policy.Target
-	Problem        error
-	Doubt          error
-	LeftOut        []string
-	// Ignored are for [policy.IgnoredExceptions].
-	Ignored []policy.IgnoredException
-	// Constrained reports whether the constraints of a policy, as far as they can be read, have a request; nil if it
-	// has none.
-	Constrained func(*policy.Request) bool
-}
-
-// Identity is that of [policy.Policy].
-func (c *Common) Identity() policy.Identity { return c.Facts.Identity }
-
-// Presentation is that of [policy.Policy].
-func (c *Common) Presentation() policy.Presentation { return c.Facts.Presentation }
-
-// Fingerprint is that of [policy.Policy].
-func (c *Common) Fingerprint() string { return c.Facts.Fingerprint }
-
-// Background is that of [policy.Policy].
-func (c *Common) Background() bool { return c.Facts.Background }
-
-// Reported is that of [policy.Policy].
-func (c *Common) Reported() bool { return !c.Facts.Unreported }
-
-// Targets is that of [policy.Policy].
-func (c *Common) Targets() []policy.Target { return c.Facts.Targets }
-
-// Problem is that of [policy.Policy].
-func (c *Common) Problem() error { return c.Facts.Problem }
-
-// Doubt is that of [policy.Policy].
-func (c *Common) Doubt() error { return c.Facts.Doubt }
-
-// LeftOut is that of [policy.Policy].
-func (c *Common) LeftOut() []string { return c.Facts.LeftOut }
-
-// IgnoredExceptions is for [policy.IgnoredExceptions].
-func (c *Common) IgnoredExceptions() []policy.IgnoredException { return c.Facts.Ignored }
-
-// Admission is that of [policy.Policy].
-func (c *Common) Admission() policy.Admission { return c.Facts.Admission }
-
-// Entries is that of [policy.Policy].
-func (c *Common) Entries() []policy.Entry { return c.Facts.Entries }
-
-// ReadsStatus is that of [policy.Policy].
-func (c *Common) ReadsStatus() bool { return c.Facts.ReadsStatus }
-
-// ReadsNamespace is that of [policy.Policy].
-func (c *Common) ReadsNamespace() bool { return c.Facts.ReadsNamespace }
+// Common is the part of a policy that does not depend on its engine.
+type Common struct{ policy.Described }
 
 // Evaluable reports whether the policy has no problem.
 func (c *Common) Evaluable() bool { return c.Facts.Problem == nil }
@@ -139,7 +68,7 @@ func Describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 	// The value says nothing, in Kyverno neither.
 	_, unreported := object.GetLabels()[policy.DisabledLabel]
 	identity := policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
-	return Common{Facts: Facts{
+	return Common{policy.Described{Facts: policy.Facts{
 		Identity: identity,
 		Presentation: policy.Presentation{
 			Source:   sourceOf(object.GetKind()),
@@ -155,7 +84,7 @@ func Describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		// The one name that CEL has for it; other expressions don't see namespaces.
 		ReadsNamespace: Mentions("namespaceObject", append([]*unstructured.Unstructured{object}, exceptions...)),
 		ReadsStatus:    policy.MayReadStatus(append([]*unstructured.Unstructured{object}, exceptions...)...),
-	}}
+	}}}
 }
 
 // sourceOf is the word that Kyverno's reports have for a kind of policies.
@@ -235,7 +164,6 @@ func (c *Common) Broken(targets []policy.Target, problem error) policy.Policy {
 // brokenPolicy is a policy of which no engine can make sense.
 type brokenPolicy struct{ Common }
 
-// Evaluate is that of [policy.Policy].
 func (p *brokenPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -47,17 +47,14 @@ func DescribeOnly(object *unstructured.Unstructured) policy.Policy {
 	return &describedPolicy{Common: described}
 }
 
-// Coverage is for [policy.CoverageOf].
 func (*describedPolicy) Coverage() policy.Coverage { return policy.Coverage{None: true} }
 
 var errNotEvaluated = errors.New("only Kyverno's own controllers evaluate policies of this kind")
 
-// Evaluate is that of [policy.Policy].
 func (*describedPolicy) Evaluate(context.Context, policy.Subject) ([]policy.Result, error) {
 	return nil, errNotEvaluated
 }
 
-// Review is that of [policy.Policy].
 func (*describedPolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
 	return nil, errNotEvaluated
 }

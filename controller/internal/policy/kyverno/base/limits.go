@@ -24,13 +24,33 @@ var errBusy = errors.New("earlier evaluations of this policy have not ended: it 
 // Evaluation is work in steps, of which each may fail for itself.
 type Evaluation interface {
 	Steps() int
-	// step is called in order, by one goroutine.
+	// Step is called in order, by one goroutine.
 	Step(ctx context.Context, i int) ([]policy.Result, error)
-	// fail returns the results of a step that did not end. It may run beside a step.
+	// Fail returns the results of a step that did not end. It may run beside a step.
 	Fail(i int, cause error) []policy.Result
-	// forget is called after a step that panicked, before the next one.
+	// Forget is called after a step that panicked, before the next one.
 	Forget()
 }
+
+// OneStep is a [NamedEvaluation] of one step, whose results belong to no rule.
+type OneStep func(ctx context.Context) ([]policy.Result, error)
+
+// Steps implements [Evaluation].
+func (OneStep) Steps() int { return 1 }
+
+// Name implements [NamedEvaluation].
+func (OneStep) Name(int) string { return "" }
+
+// Step implements [Evaluation].
+func (s OneStep) Step(ctx context.Context, _ int) ([]policy.Result, error) { return s(ctx) }
+
+// Fail implements [Evaluation].
+func (OneStep) Fail(_ int, cause error) []policy.Result {
+	return []policy.Result{ErrorResult("", cause)}
+}
+
+// Forget implements [Evaluation].
+func (OneStep) Forget() {}
 
 // Limits keep a policy from doing harm. The zero counters are right.
 type Limits struct {

@@ -74,7 +74,6 @@ type promptEvaluation struct {
 	late   atomic.Bool
 }
 
-// Fail is that of [Evaluation].
 func (p *promptEvaluation) Fail(i int, cause error) []policy.Result {
 	unknown := []policy.Result{ErrorResult(p.Name(i), cause)}
 	if p.late.Load() || p.limits.undecided.Load() >= maxAbandoned {
@@ -171,7 +170,6 @@ func RequestNamespace(request *policy.Request) *corev1.Namespace {
 	return policy.NamespaceNamed(request.Namespace, request.NamespaceObject, request.NamespaceLabels)
 }
 
-// Review is that of [policy.Policy].
 func (p *brokenPolicy) Review(ctx context.Context, request *policy.Request) ([]policy.Verdict, error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err()

@@ -93,7 +93,6 @@ type namespaceSecrets struct {
 	namespace string
 }
 
-// List is that of listers; nobody calls it.
 func (n *namespaceSecrets) List(labels.Selector) ([]*corev1.Secret, error) {
 	return nil, errSecretsByName
 }

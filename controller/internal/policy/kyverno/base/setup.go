@@ -111,5 +111,10 @@ func NewSetup(c Config) (*Setup, error) {
 	return &Setup{Config: c, Services: call.NewClient(c.Calls), Registries: newRegistryAccess(c)}, nil
 }
 
+// Limits returns the limits of one policy.
+func (s *Setup) Limits() *Limits {
+	return &Limits{Timeout: s.Timeout, Runners: &s.Runners, Answers: &s.Answers}
+}
+
 // HasCluster reports whether there is a cluster to ask.
 func (c *Config) HasCluster() bool { return c.Client != nil || c.Kubernetes != nil }

@@ -31,9 +31,7 @@ import (
 
 // celPolicy is a ValidatingPolicy or a NamespacedValidatingPolicy.
 type celPolicy struct {
-	base.Common
-	compiler *Compiler
-	limits   base.Limits
+	*common
 	// compiled has the policy and those that Kyverno generates of it for workloads.
 	compiled vpolengine.ProviderFunc
 	// readsRequest reports whether an expression may look at the request.
@@ -41,11 +39,8 @@ type celPolicy struct {
 }
 
 func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
-	referring, ignored := c.Counting(object, celExceptions(object, all))
-	described := base.Describe(object, referring)
-	described.Facts.Ignored = ignored
-	described.Facts.Doubt = base.UnknownFieldsError(unknownFields(object))
-	decoded, err := decodeCEL(object)
+	described, referring := c.describe(object, all)
+	decoded, err := decode[policiesv1beta1.ValidatingPolicyLike](object, &policiesv1beta1.ValidatingPolicy{}, &policiesv1beta1.NamespacedValidatingPolicy{})
 	if err != nil {
 		constraints := rawConstraints(object)
 		described.Facts.Constrained, described.Facts.Admission.Targets = constrainedBy(constraints), requestedConstraints(constraints)
@@ -56,7 +51,7 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 	if spec.EvaluationMode() == policieskyvernoio.EvaluationModeJSON {
 		// It is about JSON documents that are no resources: nothing matches, which is no problem.
 		described.Facts.Background, described.Facts.Admission = false, policy.Admission{}
-		return &celPolicy{Common: described, compiler: c, compiled: noPolicies}
+		return &celPolicy{common: described, compiled: noPolicies}
 	}
 	targets := base.Unique(constraintTargets(spec.MatchConstraints))
 	if err := checkCEL(spec); err != nil {
@@ -80,7 +75,7 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		return described.Broken(targets, err)
 	}
 	out := &celPolicy{
-		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}, compiled: compiled,
+		common: described, compiled: compiled,
 		readsRequest: base.Mentions("request", append(referring, object)),
 	}
 	if out.Facts.Identity.Namespace == "" {
@@ -99,16 +94,6 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 func (p *celPolicy) library() libs.Context { return p.compiler.library.of(p.Facts.Identity.Namespace) }
 
 func noPolicies(context.Context) ([]vpolengine.Policy, error) { return nil, nil }
-
-// decodeCEL reads any version of a CEL policy: they have one schema.
-func decodeCEL(object *unstructured.Unstructured) (policiesv1beta1.ValidatingPolicyLike, error) {
-	if object.GetKind() == policy.NamespacedValidatingPolicy {
-		decoded := &policiesv1beta1.NamespacedValidatingPolicy{}
-		return decoded, base.Decode(object, decoded)
-	}
-	decoded := &policiesv1beta1.ValidatingPolicy{}
-	return decoded, base.Decode(object, decoded)
-}
 
 func checkCEL(spec *policiesv1beta1.ValidatingPolicySpec) error {
 	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
@@ -175,37 +160,19 @@ func rawConstraints(object *unstructured.Unstructured) *admissionregistrationv1.
 	return decoded.Spec.MatchConstraints
 }
 
-// Evaluate is that of [policy.Policy].
 func (p *celPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if !p.Reaches(&subject, p.compiler.Mapper) {
-		return nil, nil
-	}
-	return p.limits.Run(ctx, &celEvaluation{policy: p, subject: subject})
+	return p.run(ctx, subject, p.evaluate)
 }
 
-// celEvaluation is the evaluation of one subject, in one step.
-type celEvaluation struct {
-	policy  *celPolicy
-	subject policy.Subject
-}
-
-// Steps is that of [base.Evaluation], as are the next ones.
-func (e *celEvaluation) Steps() int { return 1 }
-
-// Step evaluates one step.
-func (e *celEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, error) {
-	object := e.subject.Object
-	namespace := e.subject.Namespace()
-	engine := vpolengine.NewEngine(e.policy.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
+func (p *celPolicy) evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	object, namespace := subject.Object, subject.Namespace()
+	engine := vpolengine.NewEngine(p.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
 	var shown runtime.Object = object
-	if !e.policy.readsRequest {
+	if !p.readsRequest {
 		shown = unwritten{object}
 	}
 	request := celengine.Request(
-		e.policy.library(), object.GroupVersionKind(), e.subject.Resource, "", object.GetName(), object.GetNamespace(),
+		p.library(), object.GroupVersionKind(), subject.Resource, "", object.GetName(), object.GetNamespace(),
 		admissionv1.Create, authenticationv1.UserInfo{}, shown, nil, false, nil,
 	)
 	return handle(ctx, engine, request)
@@ -234,18 +201,9 @@ func handle(ctx context.Context, engine vpolengine.Engine, request vpolengine.En
 	return results, nil
 }
 
-// Fail returns errors.
-func (e *celEvaluation) Fail(_ int, cause error) []policy.Result {
-	return []policy.Result{base.ErrorResult("", cause)}
-}
-
-// Forget has nothing to forget.
-func (e *celEvaluation) Forget() {}
-
 // unwritten is an object that is null as JSON. The engine writes the whole request as JSON and
 // reads it again, for the variable "request"; that is more than half of the work. The variable
 // "object" does not come from there.
 type unwritten struct{ *unstructured.Unstructured }
 
-// MarshalJSON is that of JSON's marshalers.
 func (unwritten) MarshalJSON() ([]byte, error) { return []byte("null"), nil }

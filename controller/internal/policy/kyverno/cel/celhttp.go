@@ -37,14 +37,12 @@ var (
 	_ meter.During             = (*celServices)(nil)
 )
 
-// During is that of [meter.During].
 func (c *celServices) During(ctx context.Context) any {
 	out := *c
 	out.evaluation = ctx
 	return &out
 }
 
-// Get is that of Kyverno's library, as are the next ones.
 func (c *celServices) Get(url string, headers map[string]string) (any, error) {
 	return c.ask(call.Request{URL: url}, headers)
 }

@@ -27,9 +27,7 @@ import (
 
 // imagePolicy is an ImageValidatingPolicy or a NamespacedImageValidatingPolicy.
 type imagePolicy struct {
-	base.Common
-	compiler *Compiler
-	limits   base.Limits
+	*common
 	// credentials name those that it asks registries with.
 	credentials string
 	// variants are the policy and those that Kyverno generates of it for workloads.
@@ -45,24 +43,22 @@ type imageVariant struct {
 }
 
 func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
-	referring, ignored := c.Counting(object, celExceptions(object, all))
-	described := base.Describe(object, referring)
-	described.Facts.Ignored, described.Facts.Doubt = ignored, base.UnknownFieldsError(unknownFields(object))
+	described, referring := c.describe(object, all)
 	described.Facts.Admission = policy.Admission{} // The answer to a request must not wait for registries.
 	if c.Registries == nil {
 		described.Facts.Background, described.Facts.LeftOut = false, []string{base.ErrNoImages.Error()}
-		return &imagePolicy{Common: described, compiler: c}
+		return &imagePolicy{common: described}
 	}
 	constraints := rawConstraints(object)
 	targets := base.Unique(constraintTargets(constraints))
-	decoded, err := decodeImages(object)
+	decoded, err := decode[policiesv1beta1.ImageValidatingPolicyLike](object, &policiesv1beta1.ImageValidatingPolicy{}, &policiesv1beta1.NamespacedImageValidatingPolicy{})
 	if err != nil {
 		return described.Broken(targets, err)
 	}
 	spec := decoded.GetSpec()
 	if spec.EvaluationMode() == policieskyvernoio.EvaluationModeJSON {
 		described.Facts.Background = false // As for validating policies.
-		return &imagePolicy{Common: described, compiler: c}
+		return &imagePolicy{common: described}
 	}
 	described.Facts.Constrained = constrainedBy(spec.MatchConstraints)
 	if err := c.checkImages(object, spec); err != nil {
@@ -72,7 +68,7 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	out := &imagePolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
+	out := &imagePolicy{common: described, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
 	if out.Facts.Identity.Namespace == "" {
 		out.Facts.Entries = globalEntries(append(referring, object))
 	}
@@ -80,16 +76,6 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 		return described.Broken(targets, err)
 	}
 	return out
-}
-
-// decodeImages reads any version of a policy: they have one schema.
-func decodeImages(object *unstructured.Unstructured) (policiesv1beta1.ImageValidatingPolicyLike, error) {
-	if object.GetKind() == policy.NamespacedImageValidatingPolicy {
-		decoded := &policiesv1beta1.NamespacedImageValidatingPolicy{}
-		return decoded, base.Decode(object, decoded)
-	}
-	decoded := &policiesv1beta1.ImageValidatingPolicy{}
-	return decoded, base.Decode(object, decoded)
 }
 
 func (c *Compiler) checkImages(object *unstructured.Unstructured, spec *policiesv1beta1.ImageValidatingPolicySpec) error {
@@ -146,41 +132,19 @@ func (p *imagePolicy) generate(decoded policiesv1beta1.ImageValidatingPolicyLike
 // podResource is what policies are compiled for that look at pods in other resources.
 var podResource = metav1.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// Evaluate is that of [policy.Policy].
 func (p *imagePolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if len(p.variants) == 0 || !p.Reaches(&subject, p.compiler.Mapper) {
-		return nil, nil
-	}
-	return p.limits.Run(ctx, &imageEvaluation{policy: p, subject: subject})
+	return p.run(ctx, subject, p.evaluate)
 }
 
-// Review is that of [policy.Policy].
-func (p *imagePolicy) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
-	return nil, ctx.Err()
-}
-
-// imageEvaluation is the evaluation of one subject, in one step.
-type imageEvaluation struct {
-	policy  *imagePolicy
-	subject policy.Subject
-}
-
-// Steps is that of [base.Evaluation], as are the next ones.
-func (e *imageEvaluation) Steps() int { return 1 }
-
-// Step evaluates one step.
-func (e *imageEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, error) {
-	session := e.policy.compiler.Registries.Session(reach.Scope{Namespace: e.policy.Facts.Identity.Namespace})
-	if e.policy.credentials != "" {
-		session = session.As(e.policy.credentials)
+func (p *imagePolicy) evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	session := p.compiler.Registries.Session(reach.Scope{Namespace: p.Facts.Identity.Namespace})
+	if p.credentials != "" {
+		session = session.As(p.credentials)
 	}
 	ctx, used := meter.With(registry.With(ctx, session))
-	run := newImageRun(ctx, e.policy, e.subject)
+	run := newImageRun(ctx, p, subject)
 	var results []policy.Result
-	for _, variant := range e.policy.variants {
+	for _, variant := range p.variants {
 		response, err := run.evaluate(variant)
 		if err == nil {
 			err = used.Spent
@@ -195,14 +159,6 @@ func (e *imageEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, err
 	}
 	return base.Undecided(results, session), nil
 }
-
-// Fail returns errors.
-func (e *imageEvaluation) Fail(_ int, cause error) []policy.Result {
-	return []policy.Result{base.ErrorResult("", cause)}
-}
-
-// Forget has nothing to forget.
-func (e *imageEvaluation) Forget() {}
 
 // creation is the request that a scan stands for: somebody is creating the subject.
 func creation(library libs.Context, subject policy.Subject) admissionv1.AdmissionRequest {

@@ -241,7 +241,6 @@ func (c *imageContext) begin(ctx context.Context) {
 	c.ctx, c.known = ctx, map[string]*imagedataloader.ImageData{}
 }
 
-// AddImages is that of Kyverno's contexts.
 func (c *imageContext) AddImages(ctx context.Context, images []string, options []remote.Option, names []name.Option) error {
 	for _, image := range images {
 		if _, err := c.Get(ctx, image, options, names); err != nil {

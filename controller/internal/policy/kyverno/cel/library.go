@@ -90,7 +90,6 @@ func (l *library) resources(method, apiVersion, resource, namespace, name string
 	return client.Namespace(namespace), nil
 }
 
-// During is that of [meter.During].
 func (l *library) During(ctx context.Context) any {
 	out := *l
 	out.evaluation = ctx
@@ -101,7 +100,6 @@ func (l *library) limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(reach.With(l.evaluation, l.scope), base.DefaultTimeout)
 }
 
-// ListResources is that of Kyverno's library, as are the next ones.
 func (l *library) ListResources(apiVersion, resource, namespace string, selector map[string]string) (*unstructured.UnstructuredList, error) {
 	client, err := l.resources(http.MethodGet, apiVersion, resource, namespace, "")
 	if err != nil {
@@ -223,9 +221,7 @@ func (l *library) GenerateResources(string, []map[string]any) error { return err
 func (l *library) GetGeneratedResources() []*unstructured.Unstructured { return nil }
 
 // ClearGeneratedResources has nothing to clear.
-func (l *library) ClearGeneratedResources() {}
-
-// SetGenerateContext is for policies that generate.
+func (l *library) ClearGeneratedResources()                                    {}
 func (l *library) SetGenerateContext(_, _, _, _, _, _, _, _ string, _, _ bool) {}
 
 // Clone returns the library itself, which never changes.

@@ -26,19 +26,15 @@ import (
 // mutatingPolicy is a MutatingPolicy or a NamespacedMutatingPolicy. Nothing is mutated: a resource that
 // the policy would change fails.
 type mutatingPolicy struct {
-	base.Common
-	compiler *Compiler
-	limits   base.Limits
+	*common
 	compiled mpolengine.Provider
 }
 
 func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
-	referring, ignored := c.Counting(object, celExceptions(object, all))
-	described := base.Describe(object, referring)
-	described.Facts.Ignored, described.Facts.Doubt = ignored, base.UnknownFieldsError(unknownFields(object))
+	described, referring := c.describe(object, all)
 	described.Facts.Admission = policy.Admission{} // It is Kyverno that mutates.
 	targets := base.Unique(constraintTargets(rawConstraints(object)))
-	decoded, err := decodeMutating(object)
+	decoded, err := decode[policiesv1beta1.MutatingPolicyLike](object, &policiesv1beta1.MutatingPolicy{}, &policiesv1beta1.NamespacedMutatingPolicy{})
 	if err != nil {
 		return described.Broken(targets, err)
 	}
@@ -49,7 +45,7 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	out := &mutatingPolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}}
+	out := &mutatingPolicy{common: described}
 	err = base.Protect(func() error {
 		return c.withLibrary(object.GetNamespace(), func() error {
 			var err error
@@ -71,16 +67,6 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 	return out
 }
 
-// decodeMutating reads any version of a policy: they have one schema.
-func decodeMutating(object *unstructured.Unstructured) (policiesv1beta1.MutatingPolicyLike, error) {
-	if object.GetKind() == policy.NamespacedMutatingPolicy {
-		decoded := &policiesv1beta1.NamespacedMutatingPolicy{}
-		return decoded, base.Decode(object, decoded)
-	}
-	decoded := &policiesv1beta1.MutatingPolicy{}
-	return decoded, base.Decode(object, decoded)
-}
-
 var errNoMutations = errors.New("spec.mutations is empty: give the policy a mutation")
 
 func checkMutating(object *unstructured.Unstructured, spec *policiesv1beta1.MutatingPolicySpec) error {
@@ -96,40 +82,18 @@ func checkMutating(object *unstructured.Unstructured, spec *policiesv1beta1.Muta
 	return nil
 }
 
-// Evaluate is that of [policy.Policy].
 func (p *mutatingPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if !p.Reaches(&subject, p.compiler.Mapper) {
-		return nil, nil
-	}
-	return p.limits.Run(ctx, &mutatingEvaluation{policy: p, subject: subject})
+	return p.run(ctx, subject, p.evaluate)
 }
 
-// Review is that of [policy.Policy].
-func (p *mutatingPolicy) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
-	return nil, ctx.Err()
-}
-
-// mutatingEvaluation is the evaluation of one subject, in one step.
-type mutatingEvaluation struct {
-	policy  *mutatingPolicy
-	subject policy.Subject
-}
-
-// Steps is that of [base.Evaluation], as are the next ones.
-func (e *mutatingEvaluation) Steps() int { return 1 }
-
-// Step evaluates one step.
-func (e *mutatingEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, error) {
-	p, namespace := e.policy, e.subject.Namespace()
+func (p *mutatingPolicy) evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	namespace := subject.Namespace()
 	library := p.compiler.library.of(p.Facts.Identity.Namespace)
 	engine := mpolengine.NewEngine(p.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher(), p.compiler.Schemas, library)
 	ctx, used := meter.With(ctx)
 	// The engine may write what it mutates.
-	copied := e.subject
-	copied.Object = e.subject.Object.DeepCopy()
+	copied := subject
+	copied.Object = subject.Object.DeepCopy()
 	response, err := engine.Handle(ctx, celengine.RequestFromAdmission(library, creation(library, copied)), nil)
 	if err == nil {
 		err = used.Spent
@@ -141,7 +105,7 @@ func (e *mutatingEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, 
 	for _, one := range response.Policies {
 		for i := range one.Rules {
 			rule := &one.Rules[i]
-			if rule.Status() == engineapi.RuleStatusPass && len(rule.Exceptions()) == 0 && !mutation.Applied(e.subject.Object, response.PatchedResource) {
+			if rule.Status() == engineapi.RuleStatusPass && len(rule.Exceptions()) == 0 && !mutation.Applied(subject.Object, response.PatchedResource) {
 				rule = engineapi.RuleFail("", engineapi.Mutation, mutation.NotApplied, nil)
 			}
 			results = append(results, base.ResultOf(rule, nil))
@@ -149,11 +113,3 @@ func (e *mutatingEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, 
 	}
 	return results, nil
 }
-
-// Fail returns errors.
-func (e *mutatingEvaluation) Fail(_ int, cause error) []policy.Result {
-	return []policy.Result{base.ErrorResult("", cause)}
-}
-
-// Forget has nothing to forget.
-func (e *mutatingEvaluation) Forget() {}

@@ -23,7 +23,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 )
 
-// Review is that of [policy.Policy].
 func (p *celPolicy) Review(ctx context.Context, request *policy.Request) ([]policy.Verdict, error) {
 	if !p.InScopeOf(request) || !slices.Contains(p.Facts.Admission.Operations, request.Operation) {
 		return nil, nil
@@ -32,7 +31,9 @@ func (p *celPolicy) Review(ctx context.Context, request *policy.Request) ([]poli
 	if !base.Requested(p.Facts.Admission.Targets, kind, request.Resource.Resource, request.SubResource) {
 		return nil, nil
 	}
-	results, err := p.limits.Review(ctx, p.Facts.Admission.Timeout, &celReview{policy: p, request: request})
+	results, err := p.limits.Review(ctx, p.Facts.Admission.Timeout, celReview{
+		OneStep: func(ctx context.Context) ([]policy.Result, error) { return p.review(ctx, request) }, policy: p, request: request,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -47,36 +48,29 @@ func (p *celPolicy) Review(ctx context.Context, request *policy.Request) ([]poli
 	return verdicts, nil
 }
 
-// celReview is the evaluation of one request, in one step.
+// celReview is the evaluation of one request.
 type celReview struct {
+	base.OneStep
 	policy  *celPolicy
 	request *policy.Request
 }
 
-// Steps is that of [base.NamedEvaluation], as are the next ones.
-func (e *celReview) Steps() int { return 1 }
-
-// Name is empty, or that of the rule.
-func (e *celReview) Name(int) string { return "" }
-
-// Step evaluates one step.
-func (e *celReview) Step(ctx context.Context, _ int) ([]policy.Result, error) {
-	namespace := base.RequestNamespace(e.request)
-	engine := vpolengine.NewEngine(e.policy.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
-	request := *e.request.AdmissionRequest
-	request.Object = e.show(e.request.New, request.Object.Raw)
-	request.OldObject = e.show(e.request.Old, request.OldObject.Raw)
-	return handle(ctx, engine, celengine.RequestFromAdmission(e.policy.library(), request))
+func (p *celPolicy) review(ctx context.Context, review *policy.Request) ([]policy.Result, error) {
+	namespace := base.RequestNamespace(review)
+	engine := vpolengine.NewEngine(p.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
+	request := *review.AdmissionRequest
+	request.Object = p.show(base.AsRequested(review, review.New), request.Object.Raw)
+	request.OldObject = p.show(base.AsRequested(review, review.Old), request.OldObject.Raw)
+	return handle(ctx, engine, celengine.RequestFromAdmission(p.library(), request))
 }
 
 // show returns an object for the engine, which does not read it from JSON once more. For the
 // variable "request" it does write it as JSON.
-func (e *celReview) show(object *unstructured.Unstructured, raw []byte) runtime.RawExtension {
-	shown := base.AsRequested(e.request, object)
+func (p *celPolicy) show(shown *unstructured.Unstructured, raw []byte) runtime.RawExtension {
 	switch {
 	case shown == nil:
 		return runtime.RawExtension{}
-	case !e.policy.readsRequest:
+	case !p.readsRequest:
 		return runtime.RawExtension{Object: unwritten{shown}}
 	case len(raw) > 0:
 		return runtime.RawExtension{Object: written{shown, raw}}
@@ -86,7 +80,7 @@ func (e *celReview) show(object *unstructured.Unstructured, raw []byte) runtime.
 }
 
 // Fail returns an error if the request is one that the policy names.
-func (e *celReview) Fail(_ int, cause error) []policy.Result {
+func (e celReview) Fail(_ int, cause error) []policy.Result {
 	matched := true
 	err := base.Protect(func() error {
 		policies, err := e.policy.compiled(context.Background())
@@ -101,16 +95,12 @@ func (e *celReview) Fail(_ int, cause error) []policy.Result {
 	return []policy.Result{base.ErrorResult("", cause)}
 }
 
-// Forget has nothing to forget.
-func (e *celReview) Forget() {}
-
 // written is an object whose JSON is known.
 type written struct {
 	*unstructured.Unstructured
 	data []byte
 }
 
-// MarshalJSON is that of JSON's marshalers.
 func (w written) MarshalJSON() ([]byte, error) { return w.data, nil }
 
 // constrainedBy returns what reports whether match constraints have a request.

@@ -29,7 +29,6 @@ type cachedLoader struct {
 	value  any
 }
 
-// HasLoaded is that of the engine's loaders.
 func (l *cachedLoader) HasLoaded() bool { return l.loaded }
 
 // LoadData is that of the engine's loaders. A failure is told to the document, as with

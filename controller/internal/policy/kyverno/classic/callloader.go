@@ -44,7 +44,6 @@ type callLoader struct {
 	isDefault bool
 }
 
-// HasLoaded is that of the engine's loaders.
 func (l *callLoader) HasLoaded() bool { return l.answer != nil }
 
 // LoadData is that of the engine's loaders. A call that is refused is told to the document, as with

@@ -28,7 +28,7 @@ import (
 type classicPolicy struct {
 	base.Common
 	compiler *Compiler
-	limits   base.Limits
+	limits   *base.Limits
 	// exceptions may be a nil interface, which costs nothing.
 	exceptions engineapi.PolicyExceptionSelector
 	applyOne   bool
@@ -79,7 +79,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 		return described.Broken(named, errors.Join(problem, err))
 	}
 	out := &classicPolicy{
-		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}, decoded: decoded,
+		Common: described, compiler: c, limits: c.Limits(), decoded: decoded,
 		applyOne: decoded.GetSpec().GetApplyRules() == kyvernov1.ApplyOne,
 	}
 	out.Facts.Admission.Roles = readsRoles(append(referring, object))
@@ -363,5 +363,4 @@ func (p *classicPolicy) candidates(kind schema.GroupVersionKind, subresource str
 	return out
 }
 
-// Coverage is for [policy.CoverageOf].
 func (p *classicPolicy) Coverage() policy.Coverage { return policy.Coverage{Rules: p.covered} }

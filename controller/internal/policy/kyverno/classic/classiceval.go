@@ -5,18 +5,13 @@ package classic
 
 import (
 	"context"
-	"errors"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
 	"github.com/kyverno/kyverno/pkg/engine"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
-	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	engineutils "github.com/kyverno/kyverno/pkg/engine/utils"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -26,7 +21,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
-// Evaluate is that of [policy.Policy].
 func (p *classicPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -73,7 +67,6 @@ type classicEvaluation struct {
 	document *document
 }
 
-// Steps is that of [base.Evaluation], as are the next ones.
 func (e *classicEvaluation) Steps() int { return len(e.rules) }
 
 // Name is empty, or that of the rule.
@@ -146,10 +139,10 @@ func (e *classicEvaluation) prepare() {
 	e.document = e.view.document()
 	e.document.confined = e.policy.Facts.Identity.Namespace != ""
 	cluster := true
-	client := &scopedClient{Client: c.client, scope: reach.Scope{Namespace: e.policy.Facts.Identity.Namespace}}
+	scope := reach.Scope{Namespace: e.policy.Facts.Identity.Namespace}
 	e.engine = engine.NewEngine(
-		c.settings, c.jmespath, &subjectClient{Client: client, namespace: e.view.namespace()},
-		newClientFactory(c.Registries, reach.Scope{Namespace: e.policy.Facts.Identity.Namespace}), nil, c.contexts, e.policy.exceptions, &cluster,
+		c.settings, c.jmespath, &scopedClient{Client: c.client, scope: scope, subject: e.view.namespace()},
+		newClientFactory(c.Registries, scope), nil, c.contexts, e.policy.exceptions, &cluster,
 	)
 }
 
@@ -182,7 +175,10 @@ func (v *subjectView) document() *document {
 }
 
 func (v *subjectView) context(rule *rule, document *document) engineapi.PolicyContext {
-	return &policyContext{policy: rule.policy, subject: &v.shown, document: document}
+	return &policyContext{
+		policy: rule.policy, document: document, new: *v.shown.Object, operation: kyvernov1.Create,
+		labels: v.shown.NamespaceLabels, kind: v.shown.Object.GroupVersionKind(),
+	}
 }
 
 func (v *subjectView) namespace() *corev1.Namespace { return v.subject.Namespace() }
@@ -206,45 +202,3 @@ func (v *subjectView) matches(rule *rule) bool {
 	})
 	return matched || err != nil
 }
-
-// policyContext is the engine's view of an evaluation: the subject is being created by nobody.
-type policyContext struct {
-	policy   kyvernov1.PolicyInterface
-	subject  *policy.Subject
-	document *document
-	element  unstructured.Unstructured
-}
-
-// Policy is that of the engine's policy context, as are the next ones.
-func (c *policyContext) Policy() kyvernov1.PolicyInterface       { return c.policy }
-func (c *policyContext) NewResource() unstructured.Unstructured  { return *c.subject.Object }
-func (c *policyContext) OldResource() unstructured.Unstructured  { return unstructured.Unstructured{} }
-func (c *policyContext) AdmissionInfo() kyvernov2.RequestInfo    { return kyvernov2.RequestInfo{} }
-func (c *policyContext) Operation() kyvernov1.AdmissionOperation { return kyvernov1.Create }
-func (c *policyContext) NamespaceLabels() map[string]string      { return c.subject.NamespaceLabels }
-func (c *policyContext) RequestResource() metav1.GroupVersionResource {
-	return metav1.GroupVersionResource{}
-}
-func (c *policyContext) AdmissionOperation() bool                     { return false }
-func (c *policyContext) Element() unstructured.Unstructured           { return c.element }
-func (c *policyContext) SetElement(element unstructured.Unstructured) { c.element = element }
-func (c *policyContext) JSONContext() enginecontext.Interface         { return c.document }
-func (c *policyContext) ResourceKind() (schema.GroupVersionKind, string) {
-	return c.subject.Object.GroupVersionKind(), ""
-}
-
-// Copy is that of the engine's policy context.
-func (c *policyContext) Copy() engineapi.PolicyContext {
-	out := *c
-	return &out
-}
-
-var errNoUpdate = errors.New("the subject of an evaluation can't be replaced")
-
-// SetResources is that of the engine's policy context. It is only called for updates.
-func (c *policyContext) SetResources(unstructured.Unstructured, unstructured.Unstructured) error {
-	return errNoUpdate
-}
-
-// SetOperation is that of the engine's policy context. It is only called for updates.
-func (c *policyContext) SetOperation(kyvernov1.AdmissionOperation) error { return errNoUpdate }

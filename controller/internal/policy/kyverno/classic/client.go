@@ -34,15 +34,31 @@ func newClient(c base.Config) (engineapi.Client, error) {
 	return adapters.Client(client), nil
 }
 
-// scopedClient asks for what the policy may ask for, see [reach.Scope].
+// scopedClient asks for what the policy may ask for, see [reach.Scope]; for nothing if there is no cluster.
 type scopedClient struct {
+	// Client is nil for evaluation from files.
 	engineapi.Client
 	scope reach.Scope
+	// subject is the namespace of the subject as the caller evaluates with it; nil if it is unknown.
+	subject *corev1.Namespace
 }
 
-// RawAbsPath is that of the engine's client, as are the next ones.
+func (c *scopedClient) check(method, path string) error {
+	if err := c.scope.Check(method, path); err != nil || c.Client != nil {
+		return err
+	}
+	return base.ErrNoCluster
+}
+
+func (c *scopedClient) checkNamespace(namespace string) error {
+	if err := c.scope.CheckNamespace(namespace); err != nil || c.Client != nil {
+		return err
+	}
+	return base.ErrNoCluster
+}
+
 func (c *scopedClient) RawAbsPath(ctx context.Context, path, method string, body io.Reader) ([]byte, error) {
-	if err := c.scope.Check(method, path); err != nil {
+	if err := c.check(method, path); err != nil {
 		return nil, err
 	}
 	return c.Client.RawAbsPath(reach.With(ctx, c.scope), path, method, body)
@@ -53,7 +69,7 @@ const accessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 // CanI asks about the rights of any user.
 func (c *scopedClient) CanI(ctx context.Context, kind, namespace, verb, subresource, user string) (bool, string, error) {
-	if err := c.scope.Check(http.MethodPost, accessReviews); err != nil {
+	if err := c.check(http.MethodPost, accessReviews); err != nil {
 		return false, "", err
 	}
 	return c.Client.CanI(reach.With(ctx, c.scope), kind, namespace, verb, subresource, user)
@@ -61,7 +77,7 @@ func (c *scopedClient) CanI(ctx context.Context, kind, namespace, verb, subresou
 
 // GetResource reads an object.
 func (c *scopedClient) GetResource(ctx context.Context, apiVersion, kind, namespace, name string, subresources ...string) (*unstructured.Unstructured, error) {
-	if err := c.scope.CheckNamespace(namespace); err != nil {
+	if err := c.checkNamespace(namespace); err != nil {
 		return nil, err
 	}
 	return c.Client.GetResource(reach.With(ctx, c.scope), apiVersion, kind, namespace, name, subresources...)
@@ -69,7 +85,7 @@ func (c *scopedClient) GetResource(ctx context.Context, apiVersion, kind, namesp
 
 // ListResource reads the objects of a kind.
 func (c *scopedClient) ListResource(ctx context.Context, apiVersion, kind, namespace string, selector *metav1.LabelSelector) (*unstructured.UnstructuredList, error) {
-	if err := c.scope.CheckNamespace(namespace); err != nil {
+	if err := c.checkNamespace(namespace); err != nil {
 		return nil, err
 	}
 	return c.Client.ListResource(reach.With(ctx, c.scope), apiVersion, kind, namespace, selector)
@@ -79,63 +95,26 @@ func (c *scopedClient) ListResource(ctx context.Context, apiVersion, kind, names
 func (c *scopedClient) GetResources(
 	ctx context.Context, group, version, kind, subresource, namespace, name string, selector *metav1.LabelSelector,
 ) ([]engineapi.Resource, error) {
-	if err := c.scope.CheckNamespace(namespace); err != nil {
+	if err := c.checkNamespace(namespace); err != nil {
 		return nil, err
 	}
 	return c.Client.GetResources(reach.With(ctx, c.scope), group, version, kind, subresource, namespace, name, selector)
 }
 
-// GetNamespace reads a namespace. The engine asks for that of the subject, which [subjectClient]
-// knows; another one is none of a namespaced policy's business.
+// GetNamespace reads a namespace. The engine asks for the subject's, which is known; namespaced policies get no other.
 func (c *scopedClient) GetNamespace(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Namespace, error) {
-	if err := c.scope.CheckNamespace(""); err != nil {
+	if c.subject != nil && c.subject.Name == name {
+		return c.subject, nil
+	}
+	if err := c.checkNamespace(""); err != nil {
 		return nil, err
 	}
 	return c.Client.GetNamespace(reach.With(ctx, c.scope), name, options)
 }
 
-// subjectClient answers for the subject's namespace without asking the cluster, so that it is the one
-// that the caller evaluates with.
-type subjectClient struct {
-	engineapi.Client
-	namespace *corev1.Namespace
-}
-
-// GetNamespace is that of the engine's client.
-func (c *subjectClient) GetNamespace(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Namespace, error) {
-	if c.namespace != nil && c.namespace.Name == name {
-		return c.namespace, nil
+func (c *scopedClient) IsNamespaced(group, version, kind string) (bool, error) {
+	if c.Client == nil {
+		return false, base.ErrNoCluster
 	}
-	return c.Client.GetNamespace(ctx, name, options)
-}
-
-// absentClient is the client of evaluation from files.
-type absentClient struct{}
-
-func (absentClient) RawAbsPath(context.Context, string, string, io.Reader) ([]byte, error) {
-	return nil, base.ErrNoCluster
-}
-
-func (absentClient) CanI(context.Context, string, string, string, string, string) (bool, string, error) {
-	return false, "", base.ErrNoCluster
-}
-
-func (absentClient) GetResource(context.Context, string, string, string, string, ...string) (*unstructured.Unstructured, error) {
-	return nil, base.ErrNoCluster
-}
-
-func (absentClient) ListResource(context.Context, string, string, string, *metav1.LabelSelector) (*unstructured.UnstructuredList, error) {
-	return nil, base.ErrNoCluster
-}
-
-func (absentClient) GetResources(context.Context, string, string, string, string, string, string, *metav1.LabelSelector) ([]engineapi.Resource, error) {
-	return nil, base.ErrNoCluster
-}
-
-func (absentClient) GetNamespace(context.Context, string, metav1.GetOptions) (*corev1.Namespace, error) {
-	return nil, base.ErrNoCluster
-}
-
-func (absentClient) IsNamespaced(string, string, string) (bool, error) {
-	return false, base.ErrNoCluster
+	return c.Client.IsNamespaced(group, version, kind)
 }

@@ -25,7 +25,7 @@ type Compiler struct {
 	*base.Setup
 	settings config.Configuration
 	jmespath *expressions
-	// client and contexts answer with errors if there is no cluster.
+	// client is nil if there is no cluster; contexts answers with errors then.
 	client   engineapi.Client
 	contexts engineapi.ContextLoaderFactory
 }
@@ -37,7 +37,7 @@ func NewCompiler(setup *base.Setup) (*Compiler, error) {
 	settings, images := config.NewDefaultConfiguration(false), setup.Registries != nil
 	out := &Compiler{Setup: setup, settings: settings, jmespath: newExpressions(settings)}
 	if !setup.HasCluster() {
-		out.client, out.contexts = absentClient{}, absentContexts(setup.Entries, images)
+		out.contexts = absentContexts(setup.Entries, images)
 		return out, nil
 	}
 	var err error

@@ -43,7 +43,6 @@ type configMaps struct {
 
 var _ engineapi.ConfigmapResolver = (*configMaps)(nil)
 
-// Get is that of the engine's resolver.
 func (c *configMaps) Get(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	scope, _ := reach.Of(ctx) // The guard of the client refuses requests without one.
 	data, err := base.CachedObject(ctx, c.entries, configMapPath(namespace, name), scope.Namespace)

@@ -139,7 +139,6 @@ func (d *document) over(data any) any {
 // requestVariable is the variable that has what is evaluated.
 const requestVariable = "request"
 
-// Checkpoint is that of the engine's context.
 func (d *document) Checkpoint() {
 	if d.depth++; d.depth > 1 {
 		d.shared.checkpoint()
@@ -149,7 +148,6 @@ func (d *document) Checkpoint() {
 	}
 }
 
-// Restore is that of the engine's context.
 func (d *document) Restore() {
 	d.shared.restore()
 	if d.inside == d.depth {
@@ -160,7 +158,6 @@ func (d *document) Restore() {
 	}
 }
 
-// Reset is that of the engine's context.
 func (d *document) Reset() {
 	d.shared.reset()
 	if d.inside == d.depth {
@@ -178,7 +175,6 @@ func (d *document) AddResource(map[string]any) error { return nil }
 // AddOldResource does nothing: the engine only calls it through the policy context, which knows.
 func (d *document) AddOldResource(map[string]any) error { return nil }
 
-// QueryOperation is that of the engine's context.
 func (d *document) QueryOperation() string {
 	if d.request != nil {
 		return string(d.request.operation)
@@ -186,7 +182,6 @@ func (d *document) QueryOperation() string {
 	return string(kyvernov1.Create)
 }
 
-// Query is that of the engine's context.
 func (d *document) Query(query string) (any, error) {
 	made, err := d.use()
 	if err != nil {
@@ -195,7 +190,6 @@ func (d *document) Query(query string) (any, error) {
 	return made.Query(query)
 }
 
-// HasChanged is that of the engine's context.
 func (d *document) HasChanged(path string) (bool, error) {
 	made, err := d.use()
 	if err != nil {
@@ -204,73 +198,59 @@ func (d *document) HasChanged(path string) (bool, error) {
 	return made.HasChanged(path)
 }
 
-// AddVariable is that of the engine's context.
 func (d *document) AddVariable(key string, value any) error {
 	name, _, _ := strings.Cut(key, ".")
 	return d.change(strings.Trim(name, `"`), func(made enginecontext.Interface) error { return made.AddVariable(key, value) })
 }
 
-// AddContextEntry is that of the engine's context.
 func (d *document) AddContextEntry(name string, data []byte) error {
 	return d.change(name, func(made enginecontext.Interface) error { return made.AddContextEntry(name, data) })
 }
 
-// ReplaceContextEntry is that of the engine's context.
 func (d *document) ReplaceContextEntry(name string, data []byte) error {
 	return d.change(name, func(made enginecontext.Interface) error { return made.ReplaceContextEntry(name, data) })
 }
 
-// AddElement is that of the engine's context.
 func (d *document) AddElement(data any, index, nesting int) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddElement(data, index, nesting) })
 }
 
-// AddDeferredLoader is that of the engine's context.
 func (d *document) AddDeferredLoader(loader enginecontext.DeferredLoader) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddDeferredLoader(loader) })
 }
 
-// SetTargetResource is that of the engine's context.
 func (d *document) SetTargetResource(data map[string]any) error {
 	return d.add(func(made enginecontext.Interface) error { return made.SetTargetResource(data) })
 }
 
-// AddUserInfo is that of the engine's context.
 func (d *document) AddUserInfo(info kyvernov2.RequestInfo) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddUserInfo(info) })
 }
 
-// AddServiceAccount is that of the engine's context.
 func (d *document) AddServiceAccount(user string) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddServiceAccount(user) })
 }
 
-// AddOperation is that of the engine's context.
 func (d *document) AddOperation(operation string) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddOperation(operation) })
 }
 
-// AddNamespace is that of the engine's context.
 func (d *document) AddNamespace(namespace string) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddNamespace(namespace) })
 }
 
-// AddImageInfo is that of the engine's context.
 func (d *document) AddImageInfo(info apiutils.ImageInfo, settings config.Configuration) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddImageInfo(info, settings) })
 }
 
-// AddImageInfos is that of the engine's context.
 func (d *document) AddImageInfos(object *unstructured.Unstructured, settings config.Configuration) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddImageInfos(object, settings) })
 }
 
-// AddRequest is that of the engine's context.
 func (d *document) AddRequest(request admissionv1.AdmissionRequest) error {
 	return d.add(func(made enginecontext.Interface) error { return made.AddRequest(request) })
 }
 
-// GenerateCustomImageInfo is that of the engine's context.
 func (d *document) GenerateCustomImageInfo(
 	object *unstructured.Unstructured, extractors kyvernov1.ImageExtractorConfigs, settings config.Configuration,
 ) (map[string]map[string]apiutils.ImageInfo, error) {
@@ -281,7 +261,6 @@ func (d *document) GenerateCustomImageInfo(
 	return made.GenerateCustomImageInfo(object, extractors, settings)
 }
 
-// ImageInfo is that of the engine's context.
 func (d *document) ImageInfo() map[string]map[string]apiutils.ImageInfo {
 	made, err := d.use()
 	if err != nil {

@@ -40,7 +40,6 @@ func newSelector(objects []*unstructured.Unstructured) (engineapi.PolicyExceptio
 	return out, nil
 }
 
-// Find is that of the engine's selectors.
 func (s selector) Find(policyName, ruleName string) ([]*kyvernov2.PolicyException, error) {
 	var found []*kyvernov2.PolicyException
 	for _, exception := range s {

@@ -114,12 +114,10 @@ func newExpressions(settings config.Configuration) *expressions {
 	return &expressions{functions: functionsFor(settings), programs: lru.New(maxPrograms)}
 }
 
-// Query is that of Kyverno's interface.
 func (e *expressions) Query(text string) (jmespath.Query, error) {
 	return e.compile(text)
 }
 
-// Search is that of Kyverno's interface.
 func (e *expressions) Search(text string, data any) (any, error) {
 	compiled, err := e.compile(text)
 	if err != nil {

@@ -129,10 +129,8 @@ type failingLoader struct {
 	cause    error
 }
 
-// HasLoaded is that of the engine's loaders.
 func (f *failingLoader) HasLoaded() bool { return false }
 
-// LoadData is that of the engine's loaders.
 func (f *failingLoader) LoadData() error {
 	if document, ok := f.document.(*document); ok {
 		document.missing = f.cause

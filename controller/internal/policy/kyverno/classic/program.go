@@ -27,7 +27,6 @@ func newProgram(ast gojmespath.ASTNode, functions *gojmespath.FunctionCaller) *p
 	return out
 }
 
-// Search is that of Kyverno's interface.
 func (p *program) Search(data any) (any, error) { return p.searchWith(&meter.Meter{}, false, data) }
 
 // searchWith counts what it makes. A confined search may not call all functions.
@@ -55,7 +54,6 @@ type overlaid struct {
 	document *document
 }
 
-// Query is that of Kyverno's interface.
 func (o overlaid) Query(text string) (jmespath.Query, error) {
 	compiled, err := o.expressions.compile(text)
 	if err != nil {

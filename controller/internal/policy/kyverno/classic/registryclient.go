@@ -83,7 +83,6 @@ type registryClient struct {
 
 var _ registryclient.Client = (*registryClient)(nil)
 
-// Keychain is that of the library's clients, as are the next ones.
 func (c *registryClient) Keychain() authn.Keychain { return c.keychain }
 
 // NameOptions says whether plain HTTP will do.

@@ -78,7 +78,7 @@ func (c *reviewCase) kyverno(t *testing.T, p *classicPolicy) (denied bool, outco
 		about = about.WithNamespaceLabels(r.NamespaceLabels)
 	}
 	cluster := true
-	asked := engine.NewEngine(settings, jmespath, &subjectClient{absentClient{}, namespace}, nil, nil,
+	asked := engine.NewEngine(settings, jmespath, &scopedClient{subject: namespace}, nil, nil,
 		factories.DefaultContextLoaderFactory(nil), p.exceptions, &cluster)
 	resource := schema.GroupVersionResource(r.Resource)
 	for _, one := range cache.GetPolicies(policycache.ValidateEnforce, resource, r.SubResource, namespace) {

@@ -17,7 +17,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 )
 
-// Review is that of [policy.Policy].
 func (p *classicPolicy) Review(ctx context.Context, request *policy.Request) ([]policy.Verdict, error) {
 	if !p.InScopeOf(request) || request.Subject() == nil || !slices.Contains(p.Facts.Admission.Operations, request.Operation) {
 		return nil, nil

@@ -10,10 +10,8 @@ import (
 	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
 	"github.com/kyverno/kyverno/pkg/admissionpolicy"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
-	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	engineutils "github.com/kyverno/kyverno/pkg/engine/utils"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,9 +74,9 @@ func (v *requestView) document() *document {
 func (v *requestView) namespace() *corev1.Namespace { return base.RequestNamespace(v.request) }
 
 func (v *requestView) context(rule *rule, document *document) engineapi.PolicyContext {
-	out := &requestContext{
-		view: v, policy: rule.policy, document: document,
-		new: base.Value(v.new), old: base.Value(v.old), operation: kyvernov1.AdmissionOperation(v.request.Operation),
+	out := &policyContext{
+		policy: rule.policy, document: document, new: base.Value(v.new), old: base.Value(v.old), info: v.info, labels: v.labels,
+		operation: kyvernov1.AdmissionOperation(v.request.Operation), resource: v.request.Resource, kind: v.kind, subresource: v.request.SubResource,
 	}
 	if v.policy.writesSubject() {
 		out.new, out.old = *out.new.DeepCopy(), *out.old.DeepCopy()
@@ -133,51 +131,4 @@ func ofKind(object *unstructured.Unstructured, kind schema.GroupVersionKind) *un
 	out := object.DeepCopy()
 	out.SetGroupVersionKind(kind)
 	return out
-}
-
-// requestContext is the engine's view of a request, for one rule. The engine replaces the objects
-// for a while, to see what the rule says about the old one.
-type requestContext struct {
-	view      *requestView
-	policy    kyvernov1.PolicyInterface
-	document  *document
-	new, old  unstructured.Unstructured
-	operation kyvernov1.AdmissionOperation
-	element   unstructured.Unstructured
-}
-
-// Policy is that of the engine's policy context, as are the next ones.
-func (c *requestContext) Policy() kyvernov1.PolicyInterface       { return c.policy }
-func (c *requestContext) NewResource() unstructured.Unstructured  { return c.new }
-func (c *requestContext) OldResource() unstructured.Unstructured  { return c.old }
-func (c *requestContext) AdmissionInfo() kyvernov2.RequestInfo    { return c.view.info }
-func (c *requestContext) Operation() kyvernov1.AdmissionOperation { return c.operation }
-func (c *requestContext) NamespaceLabels() map[string]string      { return c.view.labels }
-func (c *requestContext) RequestResource() metav1.GroupVersionResource {
-	return c.view.request.Resource
-}
-func (c *requestContext) AdmissionOperation() bool                     { return true }
-func (c *requestContext) Element() unstructured.Unstructured           { return c.element }
-func (c *requestContext) SetElement(element unstructured.Unstructured) { c.element = element }
-func (c *requestContext) JSONContext() enginecontext.Interface         { return c.document }
-func (c *requestContext) ResourceKind() (schema.GroupVersionKind, string) {
-	return c.view.kind, c.view.request.SubResource
-}
-
-// Copy is that of the engine's policy context.
-func (c *requestContext) Copy() engineapi.PolicyContext {
-	out := *c
-	return &out
-}
-
-// SetResources is that of the engine's policy context.
-func (c *requestContext) SetResources(old, object unstructured.Unstructured) error {
-	c.new, c.old = object, old
-	return c.document.request.replace(c.document.Interface, object.Object, old.Object)
-}
-
-// SetOperation is that of the engine's policy context.
-func (c *requestContext) SetOperation(operation kyvernov1.AdmissionOperation) error {
-	c.operation = operation
-	return c.document.request.setOperation(c.document.Interface, operation)
 }

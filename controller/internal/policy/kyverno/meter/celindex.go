@@ -169,7 +169,6 @@ func (x *Index) String() string { return fmt.Sprintf("an index of %d keys", x.Le
 // meteredIndex has the index that a call returns count what it decodes.
 type meteredIndex struct{ interpreter.InterpretableCall }
 
-// Exec is that of CEL's steps.
 func (c meteredIndex) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	out := c.InterpretableCall.Exec(frame)
 	if index, ok := out.(*Index); ok {
@@ -178,7 +177,6 @@ func (c meteredIndex) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return out
 }
 
-// Eval is that of CEL's steps.
 func (c meteredIndex) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }

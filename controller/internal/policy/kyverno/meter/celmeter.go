@@ -29,10 +29,8 @@ const interruptEvery = 100
 // meterLibrary is a CEL library without functions, which counts what programs make.
 type meterLibrary struct{ guards map[string]guard }
 
-// CompileOptions is that of CEL's libraries.
 func (l meterLibrary) CompileOptions() []cel.EnvOption { return nil }
 
-// ProgramOptions is that of CEL's libraries.
 func (l meterLibrary) ProgramOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{cel.CustomDecoratorV2(l.decorate), cel.InterruptCheckFrequency(interruptEvery)}
 }
@@ -109,7 +107,6 @@ var makesNothing = map[string]bool{
 // than their arguments; the others have guards.
 type meteredCall struct{ interpreter.InterpretableCall }
 
-// Exec is that of CEL's steps.
 func (c meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	out := c.InterpretableCall.Exec(frame)
 	if bytes := made(c.Function(), out); bytes > 0 {
@@ -118,7 +115,6 @@ func (c meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return out
 }
 
-// Eval is that of CEL's steps.
 func (c meteredCall) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
@@ -133,7 +129,6 @@ type During interface{ During(ctx context.Context) any }
 // receiver is the argument of a function of Kyverno's libraries that has what they ask with.
 type receiver struct{ interpreter.InterpretableV2 }
 
-// Exec is that of CEL's steps.
 func (r receiver) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	value := r.InterpretableV2.Exec(frame)
 	if !strings.HasSuffix(value.Type().TypeName(), ".Context") { // Of another library's function with that name.
@@ -142,7 +137,6 @@ func (r receiver) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return boundValue{value, frame}
 }
 
-// Eval is that of CEL's steps.
 func (r receiver) Eval(vars interpreter.Activation) ref.Val {
 	return r.Exec(interpreter.AsFrame(vars))
 }
@@ -173,13 +167,11 @@ type meteredConstructor struct {
 	interpreter.InterpretableConstructor
 }
 
-// Exec is that of CEL's steps.
 func (c meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	charge(meterOf(frame), EntryBytes+ValueBytes*int64(len(c.InitVals())), "a list or a map")
 	return c.InterpretableConstructor.Exec(frame)
 }
 
-// Eval is that of CEL's steps.
 func (c meteredConstructor) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
@@ -191,7 +183,6 @@ type guardedCall struct {
 	apply functions.FunctionOp
 }
 
-// Exec is that of CEL's steps.
 func (c guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := c.Args()
 	values := make([]ref.Val, len(args))
@@ -209,7 +200,6 @@ func (c guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.LabelErrNode(c.ID(), c.apply(values...))
 }
 
-// Eval is that of CEL's steps.
 func (c guardedCall) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
@@ -217,14 +207,12 @@ func (c guardedCall) Eval(vars interpreter.Activation) ref.Val {
 // writtenArgument is an argument that a function of another library writes as JSON.
 type writtenArgument struct{ interpreter.InterpretableV2 }
 
-// Exec is that of CEL's steps.
 func (a writtenArgument) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	value := a.InterpretableV2.Exec(frame)
 	charge(meterOf(frame), bytesOfWritten([]ref.Val{value}), "post")
 	return value
 }
 
-// Eval is that of CEL's steps.
 func (a writtenArgument) Eval(vars interpreter.Activation) ref.Val {
 	return a.Exec(interpreter.AsFrame(vars))
 }
