@@ -28,18 +28,18 @@ func (c *converter) conditions(raw any, s scope, field string) (truth, error) {
 	}
 	switch typed := typed.(type) {
 	case []kyvernov1.Condition:
-		return c.block(kyvernov1.AnyAllConditions{AllConditions: typed}, s, field)
+		return c.anyAll(kyvernov1.AnyAllConditions{AllConditions: typed}, s, field)
 	case kyvernov1.AnyAllConditions:
-		return c.block(typed, s, field)
+		return c.anyAll(typed, s, field)
 	case *kyvernov1.AnyAllConditions:
-		return c.block(*typed, s, field)
+		return c.anyAll(*typed, s, field)
 	default:
 		return truth{}, refuse(field, byHand, "the conditions are a %T", typed)
 	}
 }
 
-// block converts any and all. The engine ends with the first condition that decides.
-func (c *converter) block(conditions kyvernov1.AnyAllConditions, s scope, field string) (truth, error) {
+// anyAll converts any and all. The engine ends with the first condition that decides.
+func (c *converter) anyAll(conditions kyvernov1.AnyAllConditions, s scope, field string) (truth, error) {
 	result := truth{always, always}
 	if conditions.AnyConditions != nil {
 		one, err := c.each(conditions.AnyConditions, s, field+".any")

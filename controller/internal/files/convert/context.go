@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kyverno/kyverno/api/kyverno"
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 )
 
@@ -50,32 +51,16 @@ func (c *converter) selected(data place, path string, s scope, field string) (te
 
 func (c *converter) contextVariable(v *kyvernov1.Variable, s scope, field string) (term, error) {
 	if v.Value != nil {
-		data, err := json.Marshal(v.Value.Value)
-		if err != nil {
-			return term{}, err
-		}
-		var value any
-		if err := json.Unmarshal(data, &value); err != nil {
-			return term{}, err
-		}
 		if v.JMESPath != "" {
 			return term{}, refuse(field+".jmesPath", byHand, "the variable has a value and a path")
 		}
-		return c.operandOf(value, s, field+".value")
+		return c.constant(v.Value, s, field+".value")
 	}
 	t, err := c.jmespath(strings.TrimSpace(v.JMESPath), s, field+".jmesPath")
 	if err != nil || v.Default == nil {
 		return t, err
 	}
-	data, err := json.Marshal(v.Default.Value)
-	if err != nil {
-		return term{}, err
-	}
-	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
-		return term{}, err
-	}
-	otherwise, err := c.operandOf(value, s, field+".default")
+	otherwise, err := c.constant(v.Default, s, field+".default")
 	if err != nil {
 		return term{}, err
 	}
@@ -84,6 +69,19 @@ func (c *converter) contextVariable(v *kyvernov1.Variable, s scope, field string
 		out.kind = unknownKind
 	}
 	return out, nil
+}
+
+// constant converts a value that a policy has in YAML.
+func (c *converter) constant(written *kyverno.Any, s scope, field string) (term, error) {
+	data, err := json.Marshal(written.Value)
+	if err != nil {
+		return term{}, err
+	}
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return term{}, err
+	}
+	return c.operandOf(value, s, field)
 }
 
 func (c *converter) configMap(ref *kyvernov1.ConfigMapReference, s scope, field string) (term, error) {

@@ -201,8 +201,7 @@ func generatedRules(decoded kyvernov1.PolicyInterface) map[string]bool {
 	out := map[string]bool{}
 	all := autogen.Default.ComputeRules(decoded.CreateDeepCopy(), "")
 	for _, rule := range decoded.GetSpec().Rules {
-		for _, name := range []string{"autogen-" + rule.Name, "autogen-cronjob-" + rule.Name} {
-			name = name[:min(len(name), maxRuleName)]
+		for _, name := range GeneratedNames(rule.Name)[1:] {
 			if slices.ContainsFunc(all, func(one kyvernov1.Rule) bool { return one.Name == name }) {
 				out[rule.Name] = true
 			}
@@ -250,6 +249,12 @@ func newPolicy(old *unstructured.Unstructured, name string, spec map[string]any)
 		out.SetNamespace(old.GetNamespace())
 	}
 	out.SetName(name)
+	label(out, old)
+	return out
+}
+
+// label copies the labels, and the annotations that mean the same for the new object.
+func label(out, old *unstructured.Unstructured) {
 	if labels := old.GetLabels(); len(labels) > 0 {
 		out.SetLabels(labels)
 	}
@@ -259,5 +264,4 @@ func newPolicy(old *unstructured.Unstructured, name string, spec map[string]any)
 	if len(annotations) > 0 {
 		out.SetAnnotations(annotations)
 	}
-	return out
 }

@@ -6,7 +6,6 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -59,14 +58,7 @@ func newException(old *unstructured.Unstructured, spec map[string]any) *unstruct
 	out.SetKind(policy.Exception)
 	out.SetName(old.GetName())
 	out.SetNamespace(old.GetNamespace())
-	if labels := old.GetLabels(); len(labels) > 0 {
-		out.SetLabels(labels)
-	}
-	annotations := maps.Clone(old.GetAnnotations())
-	delete(annotations, policy.LastApplied)
-	if len(annotations) > 0 {
-		out.SetAnnotations(annotations)
-	}
+	label(out, old)
 	return out
 }
 
@@ -134,18 +126,11 @@ func (c *converter) exceptionCondition(decoded *kyvernov2.PolicyException) (cel,
 	if err := json.Unmarshal(data, &match); err != nil {
 		return cel{}, refuse("spec.match", "correct it", "it can't be read: %v", err)
 	}
-	list, all := filters(match)
 	// Every filter is about the kinds that it names, and the exception sees those of the policy.
 	c.kinds = []string{"*"}
-	conditions := make([]cel, len(list))
-	for i, filter := range list {
-		if conditions[i], err = c.filter(filter, c.kinds, fmt.Sprintf("spec.match[%d]", i)); err != nil {
-			return cel{}, err
-		}
-	}
-	condition := or(conditions...)
-	if all {
-		condition = and(conditions...)
+	condition, err := c.block(match, c.kinds, "spec.match")
+	if err != nil {
+		return cel{}, err
 	}
 	if decoded.Spec.Conditions == nil {
 		return condition, nil
@@ -157,6 +142,6 @@ func (c *converter) exceptionCondition(decoded *kyvernov2.PolicyException) (cel,
 	if err := json.Unmarshal(data, &more); err != nil {
 		return cel{}, refuse("spec.conditions", "correct it", "they can't be read: %v", err)
 	}
-	block, err := c.block(more, scope{}, "spec.conditions")
+	block, err := c.anyAll(more, scope{}, "spec.conditions")
 	return and(condition, block.ok), err
 }

@@ -5,6 +5,7 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -80,12 +81,8 @@ func (s scope) in(current term) scope { return scope{&current, s.names} }
 
 func (s scope) with(names map[string]term) scope {
 	all := make(map[string]term, len(s.names)+len(names))
-	for name, value := range s.names {
-		all[name] = value
-	}
-	for name, value := range names {
-		all[name] = value
-	}
+	maps.Copy(all, s.names)
+	maps.Copy(all, names)
 	return scope{s.current, all}
 }
 
@@ -313,13 +310,17 @@ func literal(value any, field string) (term, error) {
 	return t, nil
 }
 
+// both converts the two operands of an expression.
+func (c *converter) both(n jmespath.ASTNode, s scope, field string) (left, right term, err error) {
+	if left, err = c.node(n.Children[0], s, field); err == nil {
+		right, err = c.node(n.Children[1], s, field)
+	}
+	return left, right, err
+}
+
 // orElse converts a || b: b where a is null, false or empty.
 func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, error) {
-	left, err := c.node(n.Children[0], s, field)
-	if err != nil {
-		return term{}, err
-	}
-	right, err := c.node(n.Children[1], s, field)
+	left, right, err := c.both(n, s, field)
 	if err != nil {
 		return term{}, err
 	}
@@ -337,7 +338,7 @@ func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, err
 			t.present = always
 			return t, nil
 		}
-		empty := or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))
+		empty := isEmpty(value)
 		t := known(choose(empty, right.cel, left.path.value()), unknownKind)
 		t.guards = conditional(empty, right.guards)
 		t.present = choose(empty, right.present, always)
@@ -356,6 +357,11 @@ func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, err
 		return known(left.or(right.text), unknownKind), nil
 	}
 	return term{}, refuse(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
+}
+
+// isEmpty is true for what JMESPath takes for false.
+func isEmpty(value cel) cel {
+	return or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))
 }
 
 func conditional(when cel, guards []cel) []cel {

@@ -50,29 +50,23 @@ func (c *converter) match(rule *kyvernov1.Rule, field string) (matched, error) {
 		return matched{}, err
 	}
 	c.kinds = kinds
-	out.podsOnly = slices.Equal(kinds, []string{"Pod"}) || slices.Equal(kinds, []string{"v1/Pod"})
-	conditions := make([]cel, len(list))
+	out.podsOnly = c.podsOnlyKinds()
 	c.single = len(list) == 1 // Then the resource rules say which operations.
-	for i, filter := range list {
-		if conditions[i], err = c.filter(filter, kinds, fmt.Sprintf("%s.match[%d]", field, i)); err != nil {
-			return matched{}, err
-		}
-	}
-	out.condition = or(conditions...)
-	if all {
-		out.condition = and(conditions...)
+	if out.condition, err = c.block(rule.MatchResources, kinds, field+".match"); err != nil {
+		return matched{}, err
 	}
 	if rule.ExcludeResources == nil || rule.ExcludeResources.IsEmpty() {
 		return out, nil
 	}
-	excluded, err := c.exclude(*rule.ExcludeResources, kinds, field+".exclude")
+	c.single = false
+	excluded, err := c.block(*rule.ExcludeResources, kinds, field+".exclude")
 	out.condition = and(out.condition, not(excluded))
 	return out, err
 }
 
-func (c *converter) exclude(block kyvernov1.MatchResources, kinds []string, field string) (cel, error) {
+// block converts the filters of match or exclude.
+func (c *converter) block(block kyvernov1.MatchResources, kinds []string, field string) (cel, error) {
 	list, all := filters(block)
-	c.single = false
 	conditions := make([]cel, len(list))
 	for i, filter := range list {
 		var err error
@@ -362,11 +356,16 @@ func (c *converter) annotations(wanted map[string]string) cel {
 			all = append(all, and(one.present(), wildcard(one.value(), wanted[key])))
 			continue
 		}
-		members := annotations.or("{}")
-		k := c.variable("key")
-		all = append(all, call(members, "exists", k, and(wildcard(primary(k), key), wildcard(primary(members.in(bindsPrimary)+"["+k+"]"), wanted[key])).text))
+		all = append(all, c.hasMember(annotations, key, wanted[key]))
 	}
 	return and(all...)
+}
+
+// hasMember reports whether a map has a member whose key and value match wildcards.
+func (c *converter) hasMember(p place, key, value string) cel {
+	members := p.or("{}")
+	k := c.variable("key")
+	return call(members, "exists", k, and(wildcard(primary(k), key), wildcard(primary(members.in(bindsPrimary)+"["+k+"]"), value)).text)
 }
 
 // labelSelector converts a selector for labels at a place.
@@ -378,9 +377,7 @@ func (c *converter) labelSelector(selector *metav1.LabelSelector, labels place, 
 	for _, key := range slices.Sorted(maps.Keys(selector.MatchLabels)) {
 		value := selector.MatchLabels[key]
 		if hasWildcard(key) {
-			members := labels.or("{}")
-			k := c.variable("key")
-			all = append(all, call(members, "exists", k, and(wildcard(primary(k), key), wildcard(primary(members.in(bindsPrimary)+"["+k+"]"), value)).text))
+			all = append(all, c.hasMember(labels, key, value))
 			continue
 		}
 		label := labels.below(key)

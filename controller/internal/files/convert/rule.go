@@ -327,7 +327,7 @@ func (c *converter) loop(loop *kyvernov1.ForEachValidation, s scope, nesting int
 	}
 	before := always
 	if loop.AnyAllConditions != nil {
-		preconditions, err := c.block(*loop.AnyAllConditions, inner, field+".preconditions")
+		preconditions, err := c.anyAll(*loop.AnyAllConditions, inner, field+".preconditions")
 		if err != nil {
 			return checked{}, err
 		}

@@ -38,8 +38,7 @@ func (c *converter) truth(n jmespath.ASTNode, s scope, field string) (cel, error
 	case t.kind == listKind:
 		return comparison(t.or("[]").in(bindsPrimary) + ".size() > 0"), nil
 	case t.path != nil:
-		value := t.path.or("null")
-		return not(or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))), nil
+		return not(isEmpty(t.path.or("null"))), nil
 	default:
 		return cel{}, refuse(field, byHand, "it is not known whether %s is true", t.text)
 	}
@@ -47,11 +46,7 @@ func (c *converter) truth(n jmespath.ASTNode, s scope, field string) (cel, error
 
 // comparator converts a == b and its like; what is not there is null.
 func (c *converter) comparator(n jmespath.ASTNode, s scope, field string) (cel, error) {
-	left, err := c.node(n.Children[0], s, field)
-	if err != nil {
-		return cel{}, err
-	}
-	right, err := c.node(n.Children[1], s, field)
+	left, right, err := c.both(n, s, field)
 	if err != nil {
 		return cel{}, err
 	}

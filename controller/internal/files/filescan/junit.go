@@ -108,14 +108,14 @@ func (p Printer) junitCase(finding Finding) junitCase {
 	if one.File == "" {
 		one.Line = 0
 	}
-	problem := &junitProblem{Message: oneLine(finding.Message), Type: string(finding.Severity), Text: finding.text()}
+	problem := &junitProblem{Message: OneLine(finding.Message), Type: string(finding.Severity), Text: finding.text()}
 	switch finding.Outcome {
 	case report.OutcomeFail:
 		one.Failure = problem
 	case report.OutcomeError:
 		one.Error = problem
 	case report.OutcomeSkip:
-		one.Skipped = &junitSkipped{Message: oneLine(finding.Message)}
+		one.Skipped = &junitSkipped{Message: OneLine(finding.Message)}
 	case report.OutcomeWarn:
 		one.Out = "warning: " + finding.text()
 	case report.OutcomePass:

@@ -55,11 +55,7 @@ func newKinds(objects []manifest.Object) kinds {
 			known[schema.GroupKind{Group: group, Kind: kind}] = resourceOfKind{plural: Plural(kind)}
 		}
 	}
-	for _, object := range objects {
-		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: customResourceDefinition}) {
-			known.define(object.Unstructured)
-		}
-	}
+	known.define(objects)
 	return known
 }
 
@@ -67,11 +63,7 @@ func newKinds(objects []manifest.Object) kinds {
 // define. The group may be "*".
 func Defined(objects []manifest.Object) func(group, kind string) []schema.GroupResource {
 	known := kinds{}
-	for _, object := range objects {
-		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: customResourceDefinition}) {
-			known.define(object.Unstructured)
-		}
-	}
+	known.define(objects)
 	return func(group, kind string) []schema.GroupResource {
 		var out []schema.GroupResource
 		for defined, resource := range known {
@@ -83,8 +75,16 @@ func Defined(objects []manifest.Object) func(group, kind string) []schema.GroupR
 	}
 }
 
-// define adds the kind of a CustomResourceDefinition. An incomplete definition is ignored.
-func (k kinds) define(definition *unstructured.Unstructured) {
+// define adds the kinds of the CustomResourceDefinitions among the objects. An incomplete definition is ignored.
+func (k kinds) define(objects []manifest.Object) {
+	for _, object := range objects {
+		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: customResourceDefinition}) {
+			k.add(object.Unstructured)
+		}
+	}
+}
+
+func (k kinds) add(definition *unstructured.Unstructured) {
 	text := func(fields ...string) string {
 		value, _, err := unstructured.NestedString(definition.Object, append([]string{"spec"}, fields...)...)
 		if err != nil {

@@ -24,7 +24,6 @@ func (n namespaces) add(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// Labels implements [policy.Namespaces].
 func (n namespaces) Labels(name string) map[string]string {
 	if found, ok := n[name]; ok {
 		return found.Labels
@@ -32,5 +31,4 @@ func (n namespaces) Labels(name string) map[string]string {
 	return policy.NamespaceLabels(name, nil)
 }
 
-// Object implements [policy.Namespaces].
 func (n namespaces) Object(name string) (*corev1.Namespace, error) { return n[name], nil }

@@ -9,7 +9,7 @@ import (
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -63,16 +63,13 @@ func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) (
 	if err := unique(policies); err != nil {
 		return nil, err
 	}
-	plain := make([]*unstructured.Unstructured, len(exceptions))
-	for i, exception := range exceptions {
-		plain[i] = exception.Unstructured
-	}
+	binding := plain(exceptions)
 	compiled := make([]policy.Policy, len(policies))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, object := range policies {
 		group.Go(func() error {
-			compiled[i] = compiler.Compile(object.Unstructured, plain)
+			compiled[i] = compiler.Compile(object.Unstructured, binding)
 			return nil
 		})
 	}
@@ -87,18 +84,10 @@ func unique(objects []manifest.Object) error {
 	for _, object := range objects {
 		k := key{object.GroupVersionKind().Group, object.GetKind(), object.GetNamespace(), object.GetName()}
 		if other, ok := first[k]; ok {
-			errs = append(errs, fmt.Errorf("%s: the %s %s is also in %s; give only one of them", object.Origin, k.kind, nameOf(object.Unstructured), other))
+			errs = append(errs, fmt.Errorf("%s: the %s %s is also in %s; give only one of them", object.Origin, k.kind, cache.MetaObjectToName(object), other))
 			continue
 		}
 		first[k] = object.Origin
 	}
 	return errors.Join(errs...)
-}
-
-// nameOf is namespace/name, or just the name without a namespace.
-func nameOf(object *unstructured.Unstructured) string {
-	if object.GetNamespace() == "" {
-		return object.GetName()
-	}
-	return object.GetNamespace() + "/" + object.GetName()
 }

@@ -32,9 +32,9 @@ func counted(n int64, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// oneLine makes a text a single line. Policies and resources come from others, and their control characters
+// OneLine makes a text a single line. Policies and resources come from others, and their control characters
 // could control the terminal.
-func oneLine(text string) string {
+func OneLine(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return ' '

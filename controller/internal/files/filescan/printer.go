@@ -74,7 +74,7 @@ func (f Finding) isProblem() bool {
 func (f Finding) text() string {
 	lines := strings.Split(strings.TrimSpace(f.Message), "\n")
 	for i, line := range lines {
-		lines[i] = oneLine(line)
+		lines[i] = OneLine(line)
 	}
 	return cmp.Or(strings.Join(lines, "\n"), string(f.Outcome))
 }

@@ -88,7 +88,6 @@ type writeCounts struct {
 	created, updated, deleted atomic.Int64
 }
 
-// String is for people.
 func (c *writeCounts) String() string {
 	return fmt.Sprintf("reports: %d created, %d updated, %d deleted", c.created.Load(), c.updated.Load(), c.deleted.Load())
 }
@@ -113,5 +112,4 @@ func (c *writeCounts) wrap(next http.RoundTripper) http.RoundTripper {
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
-// RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -66,12 +66,12 @@ func (f Finding) heading() string {
 	if f.Place.File == "" {
 		return f.subjectName()
 	}
-	return fmt.Sprintf("%s  %s:%d", f.subjectName(), oneLine(f.Place.File), f.Place.Line)
+	return fmt.Sprintf("%s  %s:%d", f.subjectName(), OneLine(f.Place.File), f.Place.Line)
 }
 
 // lines is the outcome, the rule and the message, wrapped between words.
 func (f Finding) lines(options TableOptions) string {
-	return options.wrap(options.colored(f.Outcome, fmt.Sprintf("%-5s", f.Outcome)), outcomeWidth, f.ruleName()+": "+oneLine(f.Message))
+	return options.wrap(options.colored(f.Outcome, fmt.Sprintf("%-5s", f.Outcome)), outcomeWidth, f.ruleName()+": "+OneLine(f.Message))
 }
 
 // colored is a text in the color of an outcome.

@@ -23,7 +23,7 @@ func Words(verdicts []Verdict) string {
 	texts := make([]string, len(verdicts))
 	for i, verdict := range verdicts {
 		texts[i] = string(verdict.Outcome)
-		if message := oneLine(verdict.Message); message != "" {
+		if message := OneLine(verdict.Message); message != "" {
 			texts[i] += " (" + message + ")"
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
@@ -80,7 +79,7 @@ func NewReport(results []convert.Result, comparisons map[policy.Identity][]Compa
 	var out Report
 	for _, result := range results {
 		if result.Err != nil {
-			out.Rules = append(out.Rules, RuleReport{Policy: result.Old.String(), State: NotConverted, Reason: oneLine(result.Err.Error())})
+			out.Rules = append(out.Rules, RuleReport{Policy: result.Old.String(), State: NotConverted, Reason: filescan.OneLine(result.Err.Error())})
 			continue
 		}
 		for _, rule := range result.Rules {
@@ -94,7 +93,7 @@ func NewReport(results []convert.Result, comparisons map[policy.Identity][]Compa
 func reportOf(result convert.Result, rule convert.Rule, comparisons []Comparison, variants bool) RuleReport {
 	out := RuleReport{Policy: result.Old.String(), Rule: rule.Name, State: NotConverted, Notes: rule.Notes}
 	if rule.Policy == nil {
-		out.Reason = oneLine(rule.Err.Error())
+		out.Reason = filescan.OneLine(rule.Err.Error())
 		return out
 	}
 	out.New, out.State = IdentityOf(rule.Policy).String(), Unproven
@@ -117,20 +116,10 @@ func reportOf(result convert.Result, rule convert.Rule, comparisons []Comparison
 		} else {
 			d.Resource.UID = ""
 		}
-		one.text = oneLine(d.String())
+		one.text = filescan.OneLine(d.String())
 		out.Differences = append(out.Differences, one)
 	}
 	return out
-}
-
-// oneLine makes a text a single line without characters that control a terminal.
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)), " ")
 }
 
 // Count returns the number of rules in a state.
@@ -179,14 +168,14 @@ func (r Report) PrintTable(w io.Writer) error {
 		}
 		switch rule.State {
 		case NotConverted:
-			fmt.Fprintf(out, "%s: not converted\n  %s\n", oneLine(name), rule.Reason)
+			fmt.Fprintf(out, "%s: not converted\n  %s\n", filescan.OneLine(name), rule.Reason)
 			continue
 		case Unproven:
-			fmt.Fprintf(out, "%s → %s: unproven, no resource has a result\n", oneLine(name), rule.New)
+			fmt.Fprintf(out, "%s → %s: unproven, no resource has a result\n", filescan.OneLine(name), rule.New)
 		case Differs:
-			fmt.Fprintf(out, "%s → %s: differs for %d resources, equal for %d\n", oneLine(name), rule.New, len(rule.Differences), rule.Equal)
+			fmt.Fprintf(out, "%s → %s: differs for %d resources, equal for %d\n", filescan.OneLine(name), rule.New, len(rule.Differences), rule.Equal)
 		default:
-			fmt.Fprintf(out, "%s → %s: equal for %d resources (%d skipped)\n", oneLine(name), rule.New, rule.Equal, rule.Skipped)
+			fmt.Fprintf(out, "%s → %s: equal for %d resources (%d skipped)\n", filescan.OneLine(name), rule.New, rule.Equal, rule.Skipped)
 		}
 		for i, difference := range rule.Differences {
 			if i == shownDifferences {
@@ -196,7 +185,7 @@ func (r Report) PrintTable(w io.Writer) error {
 			fmt.Fprintf(out, "  %s\n", difference.text)
 		}
 		for _, note := range rule.Notes {
-			fmt.Fprintf(out, "  note: %s\n", oneLine(note))
+			fmt.Fprintf(out, "  note: %s\n", filescan.OneLine(note))
 		}
 	}
 	for _, exception := range r.Exceptions {
