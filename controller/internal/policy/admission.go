@@ -83,7 +83,7 @@ type Verdict struct {
 // true only once an object with this UID and content exists.
 type Admitted struct {
 	Policy Identity
-	// Fingerprint is that of the policy: if it has changed since, the results don't count.
+	// Fingerprint is the policy's: if it has changed since, the results don't count.
 	Fingerprint string
 	Resource    schema.GroupVersionResource
 	Subject     Reference

@@ -31,7 +31,7 @@ func OnlyKyverno(kind string) bool {
 
 // Coverage says of which rules of a policy its engine gives results.
 type Coverage struct {
-	// None is true if the engine gives no results of the policy.
+	// None tells that the engine gives no results of the policy.
 	None bool
 	// Rules has all rules, including generated ones, by the names that they have in results, and whether the
 	// engine evaluates them. It is nil for policies whose results don't tell rules apart.

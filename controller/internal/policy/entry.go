@@ -115,7 +115,7 @@ type Query struct {
 	// Alias is another name for the data in the expression, in addition to "@": the name of the variable that
 	// the result is for. A field of the data with that name takes precedence.
 	Alias string
-	// Namespace is that of the policy; empty for cluster policies. For policies in a namespace, entries of
+	// Namespace is the namespace of the policy; empty for cluster policies. For policies in a namespace, entries of
 	// objects are readable only if they allow it, others only if they are about that namespace.
 	Namespace string
 }

@@ -42,7 +42,7 @@ func NamespaceNamed(name string, known *corev1.Namespace, labels map[string]stri
 	}
 }
 
-// Namespace returns the namespace of the subject, as far as it is known; nil if the subject has none.
+// Namespace returns the namespace of the subject, perhaps with its labels only; nil if the subject has none.
 func (s Subject) Namespace() *corev1.Namespace {
 	return NamespaceNamed(s.Object.GetNamespace(), s.NamespaceObject, s.NamespaceLabels)
 }

@@ -142,7 +142,7 @@ func describe(object *unstructured.Unstructured, bindings []*unstructured.Unstru
 			Scored: annotations[scoredAnnotation] != "false", Process: "background scan",
 		},
 		Fingerprint: fingerprint(identity, object, bindings),
-		// The results of a policy that Kyverno generates of another one are those of the other one.
+		// A policy that Kyverno generates has the same results as its original.
 		Unreported: disabled || labels[managedBy] == "kyverno",
 	}}}
 }
@@ -162,7 +162,7 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, bi
 	}
 	data, err := json.Marshal(content)
 	if err != nil {
-		// What came from JSON can be written as JSON.
+		// It was read as JSON, so this does not happen.
 		data = fmt.Appendf(nil, "%v", content)
 	}
 	sum := sha256.Sum256(data)

@@ -52,9 +52,8 @@ func parameterEntry(kind *admissionregistrationv1.ParamKind, ref *admissionregis
 	}}
 }
 
-// parameters returns what the expressions of a policy are evaluated with, one after the other: the
-// rules are those of the API server (generic.CollectParams). A nil is an evaluation without
-// parameters; none is no evaluation.
+// parameters returns the objects with which a policy is evaluated one after the other, by the rules of the API server
+// (generic.CollectParams). A nil stands for an evaluation without parameters; an empty list, for no evaluation.
 func (p *admissionPolicy) parameters(ctx context.Context, binding generic.BindingAccessor, namespace string) ([]runtime.Object, error) {
 	kind, ref := p.definition.GetParamKind(), binding.GetParamRef()
 	if kind == nil || ref == nil {

@@ -260,7 +260,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestEndedContext: the error is that of the context and no other.
+// TestEndedContext: the error is the context's and no other.
 func TestEndedContext(t *testing.T) {
 	t.Parallel()
 	compiled := admissionpolicy.NewCompiler(admissionpolicy.Config{}).Compile(object(t, limited), []*unstructured.Unstructured{object(t, everywhere)})

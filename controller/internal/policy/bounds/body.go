@@ -40,7 +40,7 @@ func (s *Scanner) Cost(data []byte) int64 {
 // size behind.
 const chunkBytes = 128 << 10
 
-// Answer is what was read, which is read once more by whoever decodes it, and is gone then.
+// Answer is a body that was read. Its consumer reads it once more, which frees it.
 type Answer struct {
 	chunks [][]byte
 	// Len is how many bytes it has.
@@ -72,7 +72,8 @@ func Read(ctx context.Context, body io.Reader, limit int64, what string) (*Answe
 	}
 }
 
-// fill is io.ReadFull, but for an end that comes early: it stays apart from that of a body which is shorter than announced.
+// fill is io.ReadFull, except that it returns io.EOF for an early end, and so keeps io.ErrUnexpectedEOF for a body that
+// is shorter than announced.
 func fill(body io.Reader, chunk []byte) (int, error) {
 	n := 0
 	for n < len(chunk) {
@@ -103,7 +104,7 @@ func (a *Answer) Close() error {
 	return nil
 }
 
-// Bytes returns what is left of it in one piece.
+// Bytes returns the unread rest in one piece.
 func (a *Answer) Bytes() []byte { return slices.Concat(a.chunks...) }
 
 // TooLong is the error for an answer of more bytes than its kind may have.

@@ -31,7 +31,7 @@ var errBusy = &Error{"there was no time left after other evaluations that read a
 // Busy reports whether an error is about other evaluations: later there may be room.
 func Busy(err error) bool { return errors.Is(err, errBusy) }
 
-// Exceeded reports whether an error is that of a bound.
+// Exceeded reports whether an error is about a bound.
 func Exceeded(err error) bool {
 	var bound *Error
 	return errors.As(err, &bound)

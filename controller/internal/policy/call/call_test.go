@@ -248,7 +248,7 @@ func TestLoopbackIsBlockedByAnyName(t *testing.T) {
 	fails(t, err, call.ReasonBlocked)
 }
 
-// TestClientKeepsToItsBounds: an answer is bounded whatever its status, and what has none is JSON.
+// TestClientKeepsToItsBounds: an answer is bounded whatever its status, and a good one is JSON.
 func TestClientKeepsToItsBounds(t *testing.T) {
 	t.Parallel()
 	server, bundle := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -91,7 +91,7 @@ func classify(err error) error {
 //nolint:gochecknoglobals // A table.
 var usualTypes = []string{"application/json", "application/xml", "text/html", "text/plain", "text/xml"}
 
-// checkJSON says of what kind an answer is that is not JSON: so a login page is told.
+// checkJSON says of what kind an answer is that is not JSON: so a login page is recognized.
 func checkJSON(data []byte, contentType string) error {
 	if json.Valid(data) {
 		return nil

@@ -66,7 +66,7 @@ func (e *BlockedError) Error() string {
 // so that no name and no redirect gets around it.
 type guard struct{ allow, block, beside []netip.Prefix }
 
-// control is that of a dialer.
+// control is the function Control of a dialer.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -83,7 +83,7 @@ func (r *Request) Check() error {
 		return wrong(FieldPath, "is asked of the cluster's own API, which takes no headers and no caBundle: remove them, or give a url")
 	}
 	if r.Path != "" {
-		// Entries are those of whoever rules the cluster: they read what they like, and write nothing.
+		// Only administrators of the cluster make entries: they may read everything, and write nothing.
 		if err := (reach.Scope{}).Check(cmp.Or(r.Method, http.MethodGet), r.Path); err != nil {
 			return wrong(FieldPath, "%w", err)
 		}

@@ -41,7 +41,7 @@ type burst struct {
 	Results []policy.Result
 }
 
-// TestBombs promises that a policy whose expressions make ever more data gets an error, and takes
+// TestBombs promises that a policy whose expressions make more and more data gets an error, and takes
 // little memory until then. Each one is evaluated in a process of its own, twice.
 func TestBombs(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func withExpression(expression string) string {
 	return strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", fmt.Sprintf("%q, m", expression), 1)
 }
 
-// TestIndexesOfCELPolicies promises that an index is a map for all that CEL does with maps.
+// TestIndexesOfCELPolicies promises that an index is a map in everything that CEL does with maps.
 func TestIndexesOfCELPolicies(t *testing.T) {
 	t.Parallel()
 	entries := entriesWith(t, servicesEntry, shopService(t, "cart", 80, "10.0.0.1"), shopService(t, "db", 5432, "None"), shopService(t, "web", 80, "10.0.0.2"))

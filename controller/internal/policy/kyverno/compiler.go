@@ -34,9 +34,7 @@ func NewCompiler(config base.Config) (*Compiler, error) {
 	return &Compiler{classic: older, cel: cel.NewCompiler(setup)}, nil
 }
 
-// Compile returns the policy that object describes, with those of exceptions that refer to it.
-// Exceptions for CEL policies that have expired are left out: compile again when one expires. Those
-// that don't count are told by [policy.IgnoredExceptions].
+// Compile implements [policy.Compiler]. [policy.IgnoredExceptions] returns the exceptions that don't count.
 func (c *Compiler) Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) policy.Policy {
 	if object.GroupVersionKind().Group == policy.KyvernoGroup {
 		return c.classic.Compile(object, exceptions)

@@ -39,7 +39,7 @@ validate:
 `))
 }
 
-// TestMissingContext promises an error for each context that is not there, whatever the rule makes
+// TestMissingContext promises an error for each missing context, whatever the rule makes
 // of a failure.
 func TestMissingContext(t *testing.T) {
 	t.Parallel()

@@ -205,7 +205,7 @@ func TestStrangeObjects(t *testing.T) {
 }
 
 // TestUnknownFields promises that a policy of a newer Kyverno is evaluated as the API server would
-// have stored it, and that what is left out is named by its path.
+// have stored it, and that the fields left out are named by their paths.
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	const loop = "validate: {foreach: [{list: request.object.spec.containers, surprise: 1, deny: {conditions: {all: [{key: a, operater: Equals, value: b}]}}}]}"

@@ -14,8 +14,8 @@
 //   - An image that can't be verified since a registry does not answer gives the outcome error. In
 //     Kyverno it mostly fails.
 //   - A policy that Kyverno's admission would refuse, or whose CEL does not compile, gives the
-//     outcome error for all that it matches. User info, roles and long names are no reason.
-//   - A context that needs what is not there (a cluster, a registry, an entry of the context cache)
+//     outcome error for everything that it matches. User info, roles and long names are no reason.
+//   - A context without its source (a cluster, a registry, an entry of the context cache)
 //     gives the outcome error; Kyverno leaves the variable out, which may end in a pass.
 //   - A panic, and an evaluation that runs longer than [base.Config.Timeout], give the outcome error.
 //   - The status of a policy is not read: a rule whose check Kyverno has handed to a generated
@@ -25,7 +25,7 @@
 //
 // Rules read [base.Config.Entries] by cachedContextEntry, resourceCache, apiCall with cache: true, and
 // globalReference, the last one also in namespaced policies, where Kyverno refuses it. Kyverno's
-// types know none of the first three, so that such an entry travels through its code as an API call
+// types lack the first three, so that such an entry travels through its code as an API call
 // with a method of its own. The values are not copied on their way into expressions: a document has
 // them beside those that Kyverno's own JSON document keeps, without a limit for their size.
 // Conditions that compare with a long list see the members that matter. In CEL policies
@@ -34,17 +34,17 @@
 //
 // # Admission
 //
-// Verdicts are those of Kyverno's webhook: the engine sees the request, both objects, the user, and
+// Verdicts are the same as from Kyverno's webhook: the engine sees the request, both objects, the user, and
 // the kind of the resource where the objects of a subresource have another one. A failure denies if
 // the action of the rule, or an override for the namespace, says so; an update of an object that
-// violated a rule before is let through as Kyverno does. Differences:
+// violated a rule before passes, as in Kyverno. Differences:
 //
 //   - An error of a CEL policy with failurePolicy Ignore does not deny. In Kyverno it does.
 //   - An error denies under failurePolicy Fail only if the rule is to be enforced here.
 //   - Rules without operations are asked at all of them, as in Kyverno, but those with patterns or
 //     pod security not at deletions, at which Kyverno would only find errors in their variables, and
 //     those without subresources not at connections.
-//   - A policy that can't be evaluated denies what it matches, whoever asks, if it is to be enforced
+//   - A policy that can't be evaluated denies what it matches for every user if it is to be enforced
 //     and its failurePolicy is Fail, with its problem as the message. One that can't even be decoded
 //     does so for the kinds that it names, never at deletions. One that names no kinds gets no
 //     requests.

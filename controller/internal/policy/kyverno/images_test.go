@@ -274,7 +274,7 @@ func TestRegistryIsNotAskedTwice(t *testing.T) {
 	}
 }
 
-// TestAnswersAreNotShared: who has no credentials does not get what somebody with some was told.
+// TestAnswersAreNotShared: a request without credentials does not get answers to one with credentials.
 func TestAnswersAreNotShared(t *testing.T) {
 	t.Parallel()
 	images := registrytest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
-// TestEntriesOfPolicies promises what other packages are told about the entries of a policy.
+// TestEntriesOfPolicies promises which entries of a policy other packages see.
 func TestEntriesOfPolicies(t *testing.T) {
 	t.Parallel()
 	global := func(name string) policy.Entry { return policy.Entry{Kind: policy.GlobalContextEntry, Name: name} }

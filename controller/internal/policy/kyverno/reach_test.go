@@ -16,8 +16,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
-// askedServer is an API server that answers everything and remembers what it was asked for, beside
-// what it serves.
+// askedServer is an API server that answers everything and records the requests.
 type askedServer struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -97,7 +96,7 @@ func celText(expression string, namespaced bool) string {
 }
 
 // TestNamespacedPolicyStaysInItsNamespace: whatever a namespaced policy asks for, nothing is read
-// outside of its namespace, and nothing is written at all. The answer is an error, also where there
+// outside its namespace, and nothing is written at all. The answer is an error, also where there
 // is a default.
 func TestNamespacedPolicyStaysInItsNamespace(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func longPod(length int) string {
 	return strings.Replace(enginetest.BadPod, "name: bad", "name: "+strings.Repeat("a", length), 1)
 }
 
-// TestReviewInTime promises an answer before the time of the request is over, whatever part of a
+// TestReviewInTime promises an answer before the time of the request has ended, whatever part of a
 // policy takes too long.
 func TestReviewInTime(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
-// service answers with JSON that repeats what it was sent.
+// service answers with JSON that repeats the request.
 func service(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -57,7 +57,7 @@ type Schemas struct {
 	builtIn managedfields.TypeConverter
 }
 
-// parsedSchema is that of a group and version at an address, which changes with it.
+// parsedSchema is the schema of a group and version. Its address changes with it.
 type parsedSchema struct {
 	url       string
 	converter managedfields.TypeConverter
@@ -73,11 +73,10 @@ func NewSchemas(client openapi.Client) *Schemas {
 	}
 }
 
-// Run is that of the library's managers. Nothing has to run.
+// Run has nothing to do.
 func (s *Schemas) Run(context.Context) {}
 
-// GetTypeConverter is that of the library's managers. It never returns nil: if a schema can't be loaded,
-// the converter fails and says why.
+// GetTypeConverter never returns nil: if a schema can't be loaded, the converter fails and says why.
 func (s *Schemas) GetTypeConverter(kind schema.GroupVersionKind) managedfields.TypeConverter {
 	if s.client == nil {
 		if scheme.Scheme.Recognizes(kind) {

@@ -45,7 +45,7 @@ type spec struct {
 	Severity       report.Severity `json:"severity"`
 	Problem        string          `json:"problem"`
 
-	// Policy and Resource are those of an exception.
+	// Policy and Resource are set for an exception.
 	Policy   string `json:"policy"`
 	Resource string `json:"resource"`
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/bounds"
 )
 
-// Scope is what the evaluation of a policy may ask of the cluster's API. The zero Scope is that of a
-// cluster policy: it may read what the controller may read.
+// Scope is what the evaluation of a policy may ask of the cluster's API. The zero Scope belongs to a cluster policy: it
+// may read what the controller may read.
 type Scope struct {
-	// Namespace is that of a namespaced policy, which reads nothing else; empty for cluster policies.
+	// Namespace is the only one that a namespaced policy reads; empty for cluster policies.
 	Namespace string
 }
 
@@ -33,7 +33,7 @@ func (e *Error) Unwrap() error { return e.cause }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Refused reports whether an error is that of a request that may not be made, or whose answer may not be read.
+// Refused reports whether an error says that a request may not be made, or its answer not be read.
 func Refused(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) || bounds.Exceeded(err)

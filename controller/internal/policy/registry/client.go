@@ -35,7 +35,7 @@ const (
 	// MaxToken is how many bytes the answer of a token server may have.
 	MaxToken = 1 << 20
 
-	// missingAge is how long it counts that something is not there: signatures follow their image.
+	// missingAge is how long the answer counts that something is missing: signatures follow their image.
 	missingAge = time.Minute
 	// failureAge is how long a registry that fails is not asked for the same; for anything, if it
 	// does not answer at all.
@@ -90,7 +90,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	// length is that of the body, which answers to HEAD don't have.
+	// length is the length of the body, which answers to HEAD don't have.
 	length int64
 	// cost is what it takes to decode it.
 	cost int64
@@ -113,8 +113,7 @@ func NewClient(config Config) *Client {
 	}
 }
 
-// ask returns the answer to a request, which may be an earlier one. Those who have other credentials
-// must have another scope.
+// ask returns the answer to a request, which may be an earlier one. Other credentials need another scope.
 func (c *Client) ask(scope string, w way, request *http.Request) (*answer, error) {
 	if request.URL.Scheme != "https" && !w.plain {
 		return nil, fmt.Errorf("registry %s: %w", request.URL.Host, errPlain)
@@ -254,8 +253,8 @@ func boundOf(path string) (what string, limit int64) {
 	}
 }
 
-// refusal returns what is left of an answer that is no success: who names the registry may have named something else, and
-// reads what becomes of the answer in a report. The codes are those of the specification of distributions.
+// refusal returns the harmless part of an answer that is no success. The author of a pod can name any server as its
+// registry, and reads in a report what the answer leads to.
 func refusal(header http.Header, body []byte) (http.Header, []byte) {
 	kept := http.Header{"Content-Type": {"application/json"}}
 	if challenge := header.Values("Www-Authenticate"); len(challenge) > 0 {
@@ -281,7 +280,7 @@ func refusal(header http.Header, body []byte) (http.Header, []byte) {
 	return kept, out
 }
 
-// codes are those of errors, by the specification of distributions and by Docker's.
+// codes are the error codes in the specification of distributions and in Docker's.
 var codes = []string{
 	"BLOB_UNKNOWN", "BLOB_UPLOAD_INVALID", "BLOB_UPLOAD_UNKNOWN", "DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN", "MANIFEST_INVALID", "MANIFEST_UNKNOWN",
 	"NAME_INVALID", "NAME_UNKNOWN", "SIZE_INVALID", "UNAUTHORIZED", "DENIED", "UNSUPPORTED", "TOOMANYREQUESTS", "UNKNOWN", "UNAVAILABLE",

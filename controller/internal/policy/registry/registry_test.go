@@ -125,7 +125,7 @@ func TestOneAsksForMany(t *testing.T) {
 	}
 }
 
-// TestTrouble: what says nothing about an image is told from what does.
+// TestTrouble: answers about an image are distinguished from answers that say nothing about it.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -67,7 +67,7 @@ func (s *Session) Confined() *Session {
 func (s *Session) Options(ctx context.Context) []remote.Option {
 	return []remote.Option{
 		remote.WithContext(ctx), remote.WithTransport(s), remote.WithUserAgent(userAgent),
-		// One that fails is not asked for a while in any case.
+		// A registry that fails is not asked again for a while.
 		remote.WithRetryBackoff(remote.Backoff{Steps: 1}), remote.WithRetryStatusCodes(),
 	}
 }
@@ -120,7 +120,7 @@ func (s *record) note(request *http.Request, out *answer, err error) {
 	s.troubles[key] = err
 }
 
-// troubling reports whether a status says nothing about what is there.
+// troubling reports whether a status leaves open whether something exists.
 func troubling(path string, status int) bool {
 	switch status {
 	case http.StatusUnauthorized:

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// way says where a request may lead. A registry is named by whoever makes a pod; where its answers point to is said by the
-// registry.
+// way says where a request may lead. The author of a pod names the registry, which says where its answers point to.
 type way struct {
 	// public lets connections be made to public addresses only, and to those that are allowed beside.
 	public bool

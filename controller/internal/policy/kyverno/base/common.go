@@ -107,7 +107,7 @@ func enabled(spec map[string]any, path ...string) bool {
 	return value || !found || err != nil
 }
 
-// process is the word that Kyverno has for how a policy is evaluated.
+// process is the word that Kyverno uses for the way in which it evaluates a policy.
 func process(background, admission bool) string {
 	switch {
 	case background:

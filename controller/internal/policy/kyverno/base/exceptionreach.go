@@ -14,8 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Counting tells the exceptions that count from those that don't. Whoever may write an exception is
-// mostly not who rules the policy.
+// Counting separates the exceptions that count. People who may write exceptions often have no say about the policy.
 func (s *Setup) Counting(object *unstructured.Unstructured, named []*unstructured.Unstructured) (counted []*unstructured.Unstructured, ignored []policy.IgnoredException) {
 	for _, exception := range named {
 		reason, message := s.ignore(object, exception)

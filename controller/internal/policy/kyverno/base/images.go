@@ -24,7 +24,7 @@ import (
 type Images struct {
 	// Registries asks them.
 	Registries *registry.Client
-	// AllowInsecure lets them be asked over plain HTTP if they don't speak HTTPS.
+	// AllowInsecure allows plain HTTP for registries that don't speak HTTPS.
 	AllowInsecure bool
 	// PullSecrets are Secrets with credentials, as NAMESPACE/NAME, or as NAME in Kyverno's namespace.
 	PullSecrets []string

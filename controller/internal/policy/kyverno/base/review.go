@@ -165,7 +165,7 @@ func RequestedKind(mapper meta.RESTMapper, targets []policy.Target, request *pol
 	return resource.GroupVersion().WithKind(request.Kind.Kind)
 }
 
-// RequestNamespace returns the namespace of a request as far as it is known.
+// RequestNamespace returns the namespace of a request, or what its labels tell about it.
 func RequestNamespace(request *policy.Request) *corev1.Namespace {
 	return policy.NamespaceNamed(request.Namespace, request.NamespaceObject, request.NamespaceLabels)
 }

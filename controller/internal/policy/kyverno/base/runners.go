@@ -32,7 +32,7 @@ func (r *Runners) run(work func()) {
 	}
 }
 
-// serve does work, and what comes while it waits.
+// serve does work, and further work that arrives while it waits.
 func (r *Runners) serve(work func()) {
 	timer := time.NewTimer(RunnerPatience)
 	defer timer.Stop()

@@ -32,8 +32,8 @@ const (
 
 var secrets = corev1.Resource("secrets")
 
-// secretCache reads Secrets one by one: the controller may get those that it is told of, and list
-// none. It keeps them, and the errors, for a moment.
+// secretCache reads Secrets one by one: the controller may get the ones that policies name, and list none. It keeps
+// them, and the errors, for a moment.
 type secretCache struct {
 	// client is nil if there is no cluster.
 	client kubernetes.Interface

@@ -38,7 +38,7 @@ func KyvernoNamespace() string {
 	return "kyverno"
 }
 
-// severityOf is the severity of results for that of an annotation; empty for a word that is none.
+// severityOf returns the severity that an annotation names; empty for any other word.
 func severityOf(annotation string) report.Severity {
 	switch severity := report.Severity(annotation); severity {
 	case report.SeverityCritical, report.SeverityHigh, report.SeverityMedium, report.SeverityLow, report.SeverityInfo:

@@ -126,8 +126,7 @@ func (c *Compiler) compilePrograms(
 	return compiled, err
 }
 
-// withLibrary has the programs that are compiled ask the library, as policies in a namespace may; empty
-// for cluster policies.
+// withLibrary binds the library of a namespace, empty for cluster policies, to the programs that compile compiles.
 func (c *Compiler) withLibrary(namespace string, compile func() error) error {
 	libraryLock.Lock()
 	defer libraryLock.Unlock()

@@ -99,7 +99,7 @@ var sharedHTTP unsafe.Pointer
 
 var errUnguarded = errors.New("the HTTP client of policies in CEL can't be replaced in this version of the engine")
 
-// withHTTP has what is compiled call services by ours. The caller holds [libraryLock].
+// withHTTP binds our client for services to the programs that compile compiles. The caller holds [libraryLock].
 func withHTTP(ours celhttp.ContextInterface, compile func() error) error {
 	theirs := reflect.TypeOf(celcompiler.NewLazyCELHTTPContext(""))
 	if theirs.Kind() != reflect.Pointer || theirs.Elem().Kind() != reflect.Struct {

@@ -221,8 +221,7 @@ func (p *imageProgram) release() {
 // imageContext loads the data of images, each once in an evaluation.
 type imageContext struct {
 	access *base.RegistryAccess
-	// scope is that of the policy.
-	scope reach.Scope
+	scope  reach.Scope
 	// own is set for policies with credentials of their own, which may say that plain HTTP will do.
 	own, insecure bool
 
@@ -250,7 +249,7 @@ func (c *imageContext) AddImages(ctx context.Context, images []string, options [
 	return nil
 }
 
-// Get is that of Kyverno's contexts. Its context is none of the evaluation's.
+// Get asks within the context of the evaluation: Kyverno passes another one.
 func (c *imageContext) Get(_ context.Context, image string, options []remote.Option, names []name.Option) (*imagedataloader.ImageData, error) {
 	if known := c.known[image]; known != nil {
 		return known, nil

@@ -35,8 +35,7 @@ type library struct {
 	mapper meta.RESTMapper
 	// entries may be nil.
 	entries policy.Entries
-	// scope is that of the policy.
-	scope reach.Scope
+	scope   reach.Scope
 	// registries is nil if they are not asked.
 	registries *base.RegistryAccess
 	// evaluation is that for which the cluster is asked, once [library.During] is called.

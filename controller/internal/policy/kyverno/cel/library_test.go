@@ -12,7 +12,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
-// TestObjectsOfLibraryAreCached: numbers are those of a request, since CEL tells integers from others.
+// TestObjectsOfLibraryAreCached: numbers have the same types as in a request, since CEL distinguishes integers.
 func TestObjectsOfLibraryAreCached(t *testing.T) {
 	t.Parallel()
 	entries := &enginetest.FakeEntries{Data: map[policy.Entry]any{{Path: "/apis/apps/v1/namespaces/team/deployments/web"}: map[string]any{

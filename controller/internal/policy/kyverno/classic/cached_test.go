@@ -14,8 +14,8 @@ import (
 // skipped are rules whose outcome for the good Pod is a skip.
 var skipped = map[string]bool{"preconditions": true}
 
-// TestCachedContext promises that each form works in each kind of rule, in cluster policies and in
-// namespaced ones, but for calls of services.
+// TestCachedContext promises that each form works in each kind of rule, in cluster policies and, except for
+// calls of services, in namespaced ones.
 func TestCachedContext(t *testing.T) {
 	t.Parallel()
 	for form, entry := range enginetest.CachedForms {

@@ -31,8 +31,7 @@ type cachedLoader struct {
 
 func (l *cachedLoader) HasLoaded() bool { return l.loaded }
 
-// LoadData is that of the engine's loaders. A failure is told to the document, as with
-// [failingLoader].
+// LoadData notes a failure in the document, as [failingLoader] does.
 func (l *cachedLoader) LoadData() error {
 	if !l.loaded {
 		value, err := l.load()

@@ -46,8 +46,7 @@ type callLoader struct {
 
 func (l *callLoader) HasLoaded() bool { return l.answer != nil }
 
-// LoadData is that of the engine's loaders. A call that is refused is told to the document, as with
-// [failingLoader].
+// LoadData notes a refused call in the document, as [failingLoader] does.
 func (l *callLoader) LoadData() error {
 	if l.answer == nil {
 		if err := l.fetch(); err != nil {

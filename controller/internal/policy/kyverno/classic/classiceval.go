@@ -47,7 +47,7 @@ type view interface {
 	context(rule *rule, document *document) engineapi.PolicyContext
 	// matches reports whether a rule is about it. It may be called beside the other methods.
 	matches(rule *rule) bool
-	// namespace is its namespace as far as it is known, nil if it has none.
+	// namespace is its namespace, perhaps with its labels only; nil if it has none.
 	namespace() *corev1.Namespace
 	// evaluateCEL evaluates a rule that matches and is not the engine's.
 	evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error)

@@ -21,13 +21,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 )
 
-// newClient returns Kyverno's client. Its context is over before it starts, which ends the
-// goroutine that would drop its discovery cache now and then: it also drops it when it does not
-// find a kind.
+// newClient returns Kyverno's client. Its context has ended before it starts, which ends the goroutine that would drop
+// its discovery cache at intervals: it also drops it when it does not find a kind.
 func newClient(c base.Config) (engineapi.Client, error) {
-	over, cancel := context.WithCancel(context.Background())
+	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	client, err := dclient.NewClient(over, c.Client, c.Kubernetes, time.Hour, false, nil)
+	client, err := dclient.NewClient(ended, c.Client, c.Kubernetes, time.Hour, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the client of the policy engine: %w", err)
 	}

@@ -25,8 +25,8 @@ func configMapPath(namespace, name string) string {
 	return base.PathOf(schema.GroupVersion{Version: "v1"}, "configmaps", namespace, name)
 }
 
-// configMapEntry returns the entry for a ConfigMap whose name and namespace have no variables. Then a change of it
-// has subjects evaluated again.
+// configMapEntry returns the entry for a ConfigMap whose name and namespace have no variables, so that its changes
+// cause new evaluations.
 func configMapEntry(context *kyvernov1.ContextEntry) (policy.Entry, bool) {
 	from := context.ConfigMap
 	if from == nil || from.Name == "" || from.Namespace == "" || hasVariable(from.Name) || hasVariable(from.Namespace) {

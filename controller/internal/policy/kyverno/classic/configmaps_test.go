@@ -56,7 +56,7 @@ func TestConfigMapsOfCache(t *testing.T) {
 	}
 }
 
-// TestConfigMapsAreEntries: a change of a ConfigMap that has no variables in its name has subjects evaluated again.
+// TestConfigMapsAreEntries: a change of a ConfigMap whose name has no variables causes new evaluations.
 func TestConfigMapsAreEntries(t *testing.T) {
 	t.Parallel()
 	rule := kyvernov1.Rule{Context: []kyvernov1.ContextEntry{

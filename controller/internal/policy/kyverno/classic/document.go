@@ -136,7 +136,7 @@ func (d *document) over(data any) any {
 	return all
 }
 
-// requestVariable is the variable that has what is evaluated.
+// requestVariable is the variable with the request, or with what stands for one in a scan.
 const requestVariable = "request"
 
 func (d *document) Checkpoint() {

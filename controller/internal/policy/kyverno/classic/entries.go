@@ -35,11 +35,11 @@ const cacheMethod = "CONTEXT-CACHE"
 type declaration struct {
 	// source is the field that the user wrote.
 	source string
-	// name is that of an object, and of a projection for a globalReference.
+	// name is the name of an object; for a globalReference, also of a projection.
 	name string
-	// resource is that of a resourceCache.
+	// resource is the content of a resourceCache.
 	resource policy.EntryResource
-	// path is that of an API call, service the JSON of one to a service.
+	// path is the path of an API call, service the JSON of a call of a service.
 	path, service string
 	// expression is the JMESPath.
 	expression string

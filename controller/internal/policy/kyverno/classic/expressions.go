@@ -65,7 +65,7 @@ func sortBy(caller *gojmespath.FunctionCaller, arguments []any) (any, error) {
 	case string:
 		return sortedBy(list, keys, strings.Compare)
 	case float64:
-		// Not cmp.Compare: the library's order knows nothing of NaN.
+		// Not cmp.Compare: the library's order ignores NaN.
 		return sortedBy(list, keys, func(a, b float64) int {
 			switch {
 			case a < b:

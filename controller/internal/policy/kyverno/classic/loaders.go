@@ -33,8 +33,7 @@ func absentContexts(entries policy.Entries, registries bool) engineapi.ContextLo
 	return refusing(factories.DefaultContextLoaderFactory(nil), nil, entries, registries)
 }
 
-// refusing makes loaders that fail, when they are read, on entries whose source is not there.
-// Kyverno's own loader leaves such an entry out.
+// refusing makes loaders that fail on entries whose source is missing. Kyverno's own loader leaves them out.
 func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
 	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
 		out := &contextLoader{inner: inner(policy, rule), services: services, entries: entries, registries: registries}
@@ -52,11 +51,10 @@ type contextLoader struct {
 	entries  policy.Entries
 	// registries reports whether they are asked.
 	registries bool
-	// scope is that of the policy.
-	scope reach.Scope
+	scope      reach.Scope
 }
 
-// Load is that of the engine's context loaders. Entries may use earlier ones: it keeps their order.
+// Load keeps the order of the entries, which may use earlier ones.
 func (l *contextLoader) Load(
 	ctx context.Context, query jmespath.Interface, client engineapi.RawClient, registries engineapi.RegistryClientFactory,
 	entries []kyvernov1.ContextEntry, target enginecontext.Interface,

@@ -68,7 +68,7 @@ type overlaidQuery struct {
 	document *document
 }
 
-// Search is that of Kyverno's interface. The data are those of the whole document.
+// Search gets the data of the whole document.
 func (q overlaidQuery) Search(data any) (any, error) {
 	m := q.document.meter
 	if m == nil { // Nobody has begun a rule.

@@ -37,7 +37,7 @@ type clientFactory struct {
 	scope  reach.Scope
 }
 
-// GetClient is that of the engine's factories. The session is that of the context.
+// GetClient returns a client with the session of the context.
 func (f *clientFactory) GetClient(
 	ctx context.Context, credentials *kyvernov1.ImageRegistryCredentials, namespace string, pullSecrets []string,
 ) (engineapi.RegistryClient, error) {

@@ -93,7 +93,7 @@ validate: {failureAction: Enforce, cel: {expressions: [{expression: "object.meta
 	}
 }
 
-// TestReviewOperations promises that rules see the operation and what comes with it.
+// TestReviewOperations promises that rules see the operation and its data.
 func TestReviewOperations(t *testing.T) {
 	t.Parallel()
 	immutable := enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(`
@@ -227,7 +227,7 @@ func TestReviewWithoutRoles(t *testing.T) {
 	}
 }
 
-// TestReviewWithoutAnObject promises nothing of what is about nothing.
+// TestReviewWithoutAnObject promises no verdicts about a request without an object.
 func TestReviewWithoutAnObject(t *testing.T) {
 	t.Parallel()
 	r := enginetest.Create(t, enginetest.BadPod)

@@ -25,12 +25,12 @@ import (
 type requestView struct {
 	policy  *classicPolicy
 	request *policy.Request
-	// kind is that of the resource, whatever kind the objects of a subresource have.
+	// kind is the resource's, whatever kind the objects of a subresource have.
 	kind schema.GroupVersionKind
 	// new and old are the objects as the engine is to see them, nil where there is none.
 	new, old *unstructured.Unstructured
 	info     kyvernov2.RequestInfo
-	// labels are those of the namespace of the object, which a namespace has not.
+	// labels are the labels of the object's namespace; nil for a namespace.
 	labels map[string]string
 }
 

@@ -75,7 +75,7 @@ func alone(node *gojmespath.ASTNode, value any) (any, error) {
 	return gojmespath.NewInterpreter().Execute(*node, value)
 }
 
-// known is eval, with null for what is not there.
+// known is eval, with null for missing fields.
 func (i *search) known(node *gojmespath.ASTNode, value any) (any, error) {
 	out, err := i.eval(node, value)
 	if notFound := (gojmespath.NotFoundError{}); errors.As(err, &notFound) {
@@ -347,8 +347,7 @@ func referenced(name string, args []gojmespath.ASTNode) (list, expression *gojme
 	return list, &expression.Children[0]
 }
 
-// callFor evaluates the expression for each element, and lets the library's function see pairs of
-// what comes of it and the element.
+// callFor evaluates the expression for each element, and gives the library's function pairs of the value and the element.
 func (i *search) callFor(name string, list, expression *gojmespath.ASTNode, value any) (any, error) {
 	given, err := i.known(list, value)
 	if err != nil {

@@ -48,7 +48,7 @@ func translate(object *unstructured.Unstructured) error {
 }
 
 type translator struct {
-	// namespace is that of a namespaced policy.
+	// namespace is empty for cluster policies.
 	namespace string
 	problems  []error
 }

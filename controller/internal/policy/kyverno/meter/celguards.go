@@ -113,8 +113,8 @@ func (g guard) lookup(function, overload string) functions.FunctionOp {
 	return g.overloads[overload]
 }
 
-// deepBytes returns what a value takes if nothing in it is shared. It looks no further than what
-// is too much in any case.
+// deepBytes returns what a value takes if nothing in it is shared. It stops once that is
+// more than an evaluation may make.
 func deepBytes(value ref.Val) int64 {
 	left := int64(maxEvaluationBytes)
 	measureValue(value, &left)

@@ -24,7 +24,7 @@ type Index struct {
 
 	// found are the lists that were looked up.
 	found map[any]ref.Val
-	// meter counts what is decoded. It is nil outside of programs.
+	// meter counts what is decoded. It is nil outside programs.
 	meter *Meter
 }
 
@@ -56,7 +56,7 @@ func indexKey(key ref.Val) (any, bool) {
 	}
 }
 
-// Find is that of CEL's maps, as are the next ones.
+// Find implements [traits.Mapper].
 func (x *Index) Find(key ref.Val) (ref.Val, bool) {
 	if types.IsUnknownOrError(key) {
 		return key, false

@@ -22,8 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// interruptEvery is the number of steps of a comprehension after which it looks whether its time
-// is over.
+// interruptEvery is the number of steps of a comprehension between two looks at the clock.
 const interruptEvery = 100
 
 // meterLibrary is a CEL library without functions, which counts what programs make.
@@ -218,7 +217,7 @@ func (a writtenArgument) Eval(vars interpreter.Activation) ref.Val {
 }
 
 // charge ends the program if the meter has too little left. An error as a value would not do: CEL's
-// logic goes on after some.
+// logic continues after some.
 func charge(m *Meter, bytes int64, who string) {
 	if err := m.Take(bytes, strings.Trim(who, "_@")); err != nil {
 		panic(interpreter.EvalCancelledError{Message: err.Error(), Cause: interpreter.CostLimitExceeded})

@@ -18,8 +18,8 @@ func Elements(value any) int64 {
 	}
 }
 
-// NativeBytes returns what a value takes if nothing in it is shared. It looks no further than what
-// is too much in any case.
+// NativeBytes returns what a value takes if nothing in it is shared. It stops once that is
+// more than an evaluation may make.
 func NativeBytes(value any) int64 {
 	left := int64(maxEvaluationBytes)
 	measureNative(value, &left)
