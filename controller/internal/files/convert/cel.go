@@ -24,7 +24,7 @@ const (
 // cel is an expression.
 type cel struct {
 	text string
-	// binding is that of its outermost operator.
+	// binding is how strongly its outermost operator binds.
 	binding int
 }
 

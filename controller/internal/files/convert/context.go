@@ -165,7 +165,7 @@ func (c *converter) resourcesAt(path string, s scope, field string) (cel, error)
 	}
 }
 
-// splitPath cuts a path at slashes outside of variables.
+// splitPath cuts a path at slashes outside variables.
 func splitPath(path string) []string {
 	var parts []string
 	depth, begin := 0, 0

@@ -29,7 +29,7 @@ type term struct {
 	kind kind
 	// path is set if it is a place in the resource or in an element; cel is then its value.
 	path *place
-	// guards must be true, or JMESPath has an error: a field is not there.
+	// guards must be true: otherwise a field is missing, which is an error of JMESPath.
 	guards []cel
 	// present is false where the value is null.
 	present cel
@@ -71,7 +71,7 @@ func (t term) elements() cel {
 
 // scope is what names mean in an expression.
 type scope struct {
-	// current is what a path begins with; nil outside of all projections.
+	// current is what a path begins with; nil outside projections.
 	current *term
 	// names are the variables of the context, and those of loops.
 	names map[string]term
@@ -220,7 +220,7 @@ func (c *converter) field(name string, s scope, field string) (term, error) {
 	}
 	t := placed(inner)
 	if there := s.current.present; there != always {
-		// What is below null is null, and not missing.
+		// A member of null is null, and not missing.
 		t.guards, t.present = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], or(not(there), inner.present())), there
 	}
 	return t, nil

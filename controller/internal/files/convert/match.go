@@ -26,7 +26,7 @@ type matched struct {
 	podsOnly bool
 }
 
-// filters are those of a block, and whether one or all of them must be true.
+// filters returns the filters of a block, and whether one or all of them must be true.
 func filters(block kyvernov1.MatchResources) (list kyvernov1.ResourceFilters, all bool) {
 	switch {
 	case len(block.Any) > 0:
@@ -99,8 +99,8 @@ func kindsOf(list kyvernov1.ResourceFilters, all bool, field string) ([]string, 
 	return kinds, nil
 }
 
-// operationsOf returns the operations of a rule. One that names none is about requests that create or update, also
-// in the older engine if it has a pattern.
+// operationsOf returns the operations of a rule. If it names no operations, it is about requests that create or
+// update, also in the older engine if it has a pattern.
 func operationsOf(list kyvernov1.ResourceFilters) []string {
 	var operations []string
 	add := func(names ...string) {
@@ -313,8 +313,8 @@ func (c *converter) users(info kyvernov1.UserInfo, field string) (cel, error) {
 	return ok, nil
 }
 
-// metadata is that of the resource itself, also for the controllers of pods. Kyverno rewrites object.metadata for
-// these, unless the namespace follows.
+// metadata is the resource's own, also for the controllers of pods, for which Kyverno rewrites object.metadata unless
+// the namespace follows.
 func (c *converter) metadata() place { return at(primary(c.object.in(bindsPrimary) + ".metadata")) }
 
 func (c *converter) nameOf() cel {

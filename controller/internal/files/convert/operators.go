@@ -115,7 +115,7 @@ func (k comparedKey) equalsText(value string) cel {
 			return never
 		}
 		return equal(key, strconv.FormatInt(number, 10))
-	case isQuantity(value) || isDuration(value): // The order is that of the engine.
+	case isQuantity(value) || isDuration(value): // The engine tries both in this order.
 		result := equal(text, quote(value))
 		if isQuantity(value) {
 			result = choose(primary("isQuantity("+text.text+")"), comparison("quantity("+text.text+").compareTo(quantity("+quote(value)+")) == 0"), result)

@@ -164,7 +164,7 @@ func anchorsOf(anchors []named) (proceed, skipped cel) {
 	return proceed, or(direct, and(allSkipped...))
 }
 
-// key converts one key of a map and what is below it.
+// key converts one key of a map and its pattern.
 func (c *converter) key(p place, key string, pattern any, field string) (named, error) {
 	a := anchor.Parse(key)
 	if a == nil {

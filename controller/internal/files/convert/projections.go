@@ -76,7 +76,7 @@ func selected(n jmespath.ASTNode) (lists []jmespath.ASTNode, base *jmespath.ASTN
 	}
 }
 
-// concatenation converts [a, b][]: what is not there adds nothing.
+// concatenation converts [a, b][]: a missing list adds nothing.
 func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNode, s scope, field string) (term, error) {
 	var guards []cel
 	if base != nil {

@@ -144,7 +144,7 @@ func (c *converter) setObject(match matched) {
 	}
 }
 
-// policyConditions are those of the webhook.
+// policyConditions are the match conditions of the webhook.
 func policyConditions(p kyvernov1.PolicyInterface) []any {
 	var out []any
 	for _, condition := range p.GetSpec().GetMatchConditions() {

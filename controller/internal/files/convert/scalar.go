@@ -84,7 +84,7 @@ func (c *converter) text(p place, pattern, field string) (check, error) {
 	return check{or(operands...), needs}, nil
 }
 
-// isPlain reports whether a condition is nothing but a text that only a string can equal.
+// isPlain reports whether a condition is a text that only a string can equal.
 func isPlain(condition string) bool {
 	if hasWildcard(condition) || condition == "" || condition == "true" || condition == "false" {
 		return false

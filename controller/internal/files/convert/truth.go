@@ -44,7 +44,7 @@ func (c *converter) truth(n jmespath.ASTNode, s scope, field string) (cel, error
 	}
 }
 
-// comparator converts a == b and its like; what is not there is null.
+// comparator converts a == b and its like; a missing value is null.
 func (c *converter) comparator(n jmespath.ASTNode, s scope, field string) (cel, error) {
 	left, right, err := c.both(n, s, field)
 	if err != nil {

@@ -36,13 +36,13 @@ type Cluster struct {
 	failed map[schema.GroupKind]error
 }
 
-// IncompleteError says which resources a scan has not seen. What it has seen is evaluated.
+// IncompleteError says which resources a scan has not seen. All others are evaluated.
 type IncompleteError struct{ cause error }
 
 // Error implements error.
 func (e *IncompleteError) Error() string { return "the scan is incomplete: " + e.cause.Error() }
 
-// Unwrap returns what went wrong for each kind.
+// Unwrap returns the errors of the kinds.
 func (e *IncompleteError) Unwrap() error { return e.cause }
 
 // NewCluster discovers the kinds of a cluster. With namespaces, only resources in these are scanned, and no

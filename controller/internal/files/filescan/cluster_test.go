@@ -288,7 +288,7 @@ func TestForbiddenKind(t *testing.T) {
 	}
 }
 
-// TestRunAfterAnIncompleteList: what came is evaluated, and the error comes back.
+// TestRunAfterAnIncompleteList: the resources that arrived are evaluated, and the error is returned.
 func TestRunAfterAnIncompleteList(t *testing.T) {
 	t.Parallel()
 	s := newServer()

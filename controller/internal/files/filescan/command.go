@@ -140,7 +140,7 @@ func (r *run) examine() error {
 	return errors.Join(errs...)
 }
 
-// unmatched returns the policies that apply to none of the resources, but for those of which all is left out.
+// unmatched returns the policies that apply to no resource, except those whose rules are all left out.
 func (r *run) unmatched() []policy.Identity {
 	leftOut := map[policy.Identity]bool{}
 	for _, p := range r.Policies {
@@ -172,7 +172,7 @@ func (r *run) print() error {
 	}
 }
 
-// tableOptions are those of the terminal, if standard output is one.
+// tableOptions suit the terminal, if standard output is one.
 func tableOptions(p cli.Process) TableOptions {
 	file, ok := p.Out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -19,7 +19,7 @@ import (
 type Item struct {
 	Subject  policy.Subject
 	Policies []policy.Policy
-	// Place is that of the resource; empty if it comes from a cluster.
+	// Place is where the resource is defined; empty if it comes from a cluster.
 	Place manifest.Place
 }
 
@@ -39,9 +39,9 @@ type Files struct {
 
 // FilesOptions say what files don't.
 type FilesOptions struct {
-	// Namespace is that of namespaced objects without one; empty for default.
+	// Namespace is given to namespaced objects without one; empty for default.
 	Namespace string
-	// NamespaceLabels are those of namespaces that are not among the objects, by name.
+	// NamespaceLabels are the labels of namespaces that are not among the objects, by name.
 	NamespaceLabels map[string]map[string]string
 	// AllowDuplicates allows two objects of the same kind and name.
 	AllowDuplicates bool

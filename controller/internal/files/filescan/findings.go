@@ -19,13 +19,13 @@ import (
 type Finding struct {
 	Policy  policy.Identity
 	Subject policy.Reference
-	// Place is that of the subject; empty if it comes from a cluster.
+	// Place is where the subject is defined; empty if it comes from a cluster.
 	Place manifest.Place
 	// Rule is empty for policies without rules.
 	Rule string
 	// Outcome is what reports say: a failure of a policy that is not scored is a warning.
 	Outcome report.Outcome
-	// Severity is that of the policy; empty if it has none.
+	// Severity is the policy's; empty if it has none.
 	Severity report.Severity
 	Message  string
 }
@@ -109,7 +109,7 @@ func (f *Findings) Kept() []Finding {
 // PolicyCounts are the numbers of one policy.
 type PolicyCounts struct {
 	Policy policy.Identity
-	// Severity is that of the policy; empty if it has none.
+	// Severity is the policy's; empty if it has none.
 	Severity report.Severity
 	Counts   report.Counts
 }

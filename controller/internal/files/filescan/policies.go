@@ -25,7 +25,7 @@ type Sorted struct {
 	Policies, Exceptions []manifest.Object
 	// Entries declare what the context cache holds.
 	Entries []manifest.Object
-	// Others are none of these.
+	// Others are all other objects.
 	Others []manifest.Object
 }
 

@@ -21,13 +21,13 @@ type Printer struct {
 	Policies map[policy.Identity]manifest.Object
 	// Folder is the absolute path that paths in the output are relative to.
 	Folder string
-	// Version is that of the program.
+	// Version is the program's own.
 	Version string
 	// FailOn is the lowest severity at which a failure is one for GitHub, and not a warning; empty for info.
 	FailOn report.Severity
 }
 
-// relative returns a path relative to the folder, with forward slashes; a path outside of the folder becomes
+// relative returns a path relative to the folder, with forward slashes; a path outside the folder becomes
 // absolute. It returns "" for "".
 func (p Printer) relative(path string) string {
 	if path == "" {

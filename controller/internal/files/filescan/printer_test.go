@@ -25,7 +25,7 @@ import (
 )
 
 // printed scans the policies and pods of all outcomes, from files whose names need escaping, and returns what write
-// writes. The pod with the name good is in a file outside of the folder.
+// writes. The pod with the name good is in a file outside the folder.
 func printed(t *testing.T, write func(filescan.Printer, io.Writer) error) (text, outside string) {
 	t.Helper()
 	folder, elsewhere := t.TempDir(), t.TempDir()
@@ -221,7 +221,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestPrintedWithoutFiles: what comes from a cluster has no places, and no results are valid, too.
+// TestPrintedWithoutFiles: objects of a cluster have no places, and an output without results is valid, too.
 func TestPrintedWithoutFiles(t *testing.T) {
 	t.Parallel()
 	for name, findings := range map[string]*filescan.Findings{

@@ -251,7 +251,7 @@ func (s seen) Covers(subject policy.Reference) bool {
 }
 func (s seen) Complete() bool { return s.complete }
 
-// TestKeep: a scan replaces what it is about, and nothing else.
+// TestKeep: a scan replaces its own subject and nothing else.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	policies := compile(t, ownerPolicy)

@@ -20,7 +20,7 @@ import (
 
 // TableOptions say how a table looks.
 type TableOptions struct {
-	// Width is that of the terminal, at which messages are wrapped; 0 wraps nothing.
+	// Width is the width of the terminal, at which messages are wrapped; 0 wraps nothing.
 	Width int
 	// Color is set for a terminal that shows colors.
 	Color bool
@@ -31,7 +31,7 @@ var colors = map[report.Outcome]string{
 	report.OutcomeFail: "31", report.OutcomeError: "31", report.OutcomeWarn: "33", report.OutcomePass: "32", report.OutcomeSkip: "36",
 }
 
-// outcomeWidth is that of the longest outcome with its indentation. A space and the message follow.
+// outcomeWidth is the width of the longest outcome with its indentation. A space and the message follow.
 const outcomeWidth = len("  error")
 
 // PrintTable writes what was kept, by resource, and the numbers of the policies: of all, if all results are kept, or

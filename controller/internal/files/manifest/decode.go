@@ -24,7 +24,7 @@ const maxDepth = 4
 // document is a part of a file.
 type document struct {
 	text []byte
-	// line is that of the first text which is no comment, from 1.
+	// line is the line of the first text that is not a comment, from 1.
 	line int
 	// first is the line at which text begins, from 1.
 	first int
@@ -118,7 +118,7 @@ func leading(document []byte) int {
 // lineInError is where the YAML library says in which line of a document it found an error.
 var lineInError = regexp.MustCompile(`\bline (\d+)`)
 
-// decode returns the value of a document. Lines in the error are those of the file.
+// decode returns the value of a document. Errors name the lines of the file.
 func (d document) decode() (any, error) {
 	value, err := decode(d.text)
 	if err == nil || d.first <= 1 {
@@ -174,7 +174,7 @@ func objectsOf(value any) ([]*unstructured.Unstructured, error) {
 	return expand(content, maxDepth)
 }
 
-// missingType returns which of the fields apiVersion and kind is missing or not a string; empty if none is.
+// missingType returns the field, apiVersion or kind, that is missing or not a string; empty if both are good.
 func missingType(content map[string]any) string {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, ok := content[field].(string); !ok || text == "" {

@@ -101,7 +101,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 	return l.loadFolder(path, set)
 }
 
-// loadFolder reads what is below a folder.
+// loadFolder reads the files below a folder.
 func (l *Loader) loadFolder(path string, set *Set) error {
 	var errs []error
 	before, again := len(set.Objects), false

@@ -17,9 +17,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Difference is a resource for which a rule and its new policy have different results. None is what a rule has
-// that does not apply, skipped results included: CEL policies have no skipped results, except by exceptions. Only outcomes
-// are compared: messages are worded by the engines.
+// Difference is a resource for which a rule and its new policy have different results. A skipped result counts as no
+// result: CEL policies skip only by exceptions. Messages are not compared, since each engine words its own.
 type Difference struct {
 	Resource policy.Reference
 	Old, New []filescan.Verdict

@@ -15,7 +15,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 )
 
-// Mutants returns copies of an object that differ from it in one place: a field or an element is not there, a list
+// Mutants returns copies of an object that differ from it in one place: a field or an element is missing, a list
 // is empty, a truth is the other one, a number or a text is another one. What identifies the object stays, so that
 // its UID says what was changed. There are at most limit of them, spread over the object; none of a namespace, since
 // they would change what policies see of all others in it.
@@ -101,7 +101,7 @@ func (c change) apply(object manifest.Object) manifest.Object {
 	return manifest.Object{Unstructured: mutant, Origin: object.Origin, Place: object.Place}
 }
 
-// set changes what is below a container and returns the container.
+// set changes a member of a container and returns the container.
 func set(container any, path []any, c change) any {
 	last := len(path) == 1
 	switch typed := container.(type) {

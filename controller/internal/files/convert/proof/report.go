@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// State is what came of a rule.
+// State is the outcome of a rule.
 type State string
 
 // The states of rules.
@@ -38,7 +38,7 @@ type Report struct {
 	Exceptions []ExceptionReport `json:"exceptions,omitempty"`
 }
 
-// RuleReport is what came of a rule; Rule is empty for a policy of which nothing was converted.
+// RuleReport is about a rule; Rule is empty for a policy of which nothing was converted.
 type RuleReport struct {
 	Policy string `json:"policy"`
 	Rule   string `json:"rule,omitempty"`
@@ -68,13 +68,13 @@ type DifferenceReport struct {
 	text string
 }
 
-// ExceptionReport is what came of an exception; Reason is empty if it was converted.
+// ExceptionReport is about an exception; Reason is empty if it was converted.
 type ExceptionReport struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewReport puts together what came of the conversion and of the comparison; comparisons is nil if nothing was compared.
+// NewReport combines the results of the conversion and of the comparison; comparisons is nil if nothing was compared.
 func NewReport(results []convert.Result, comparisons map[policy.Identity][]Comparison, variants bool) Report {
 	var out Report
 	for _, result := range results {
