@@ -57,8 +57,8 @@ func newClients(config *rest.Config) (*clients, error) {
 	return out, nil
 }
 
-// newCompiler returns a compiler for policies that may look things up in a cluster and in cached data of it. Its
-// clients are its own, and ask for nothing but what policies may ask for.
+// newCompiler returns a compiler for policies that may look things up in a cluster and in cached data of it, with
+// clients of its own that refuse requests that policies may not make.
 func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager.CompilerOptions) (policy.Compiler, error) {
 	guarded, err := reach.Guarded(config)
 	if err != nil {

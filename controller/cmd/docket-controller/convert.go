@@ -32,7 +32,7 @@ import (
 // exitPartly is the code of a conversion that left something out, where nothing differs.
 const exitPartly = 3
 
-// convertFlags are those of `docket-controller convert`. Its input is that of a scan.
+// convertFlags are the flags of `docket-controller convert`, which reads the same input as a scan.
 type convertFlags struct {
 	*inputFlags
 
@@ -181,7 +181,7 @@ func (f *convertFlags) mutants(objects []manifest.Object) []manifest.Object {
 
 func (c *conversion) note(leftOut string) { fmt.Fprintln(c.flags.Process.ErrOut, "Left out:", leftOut) }
 
-// convertAll converts policies and exceptions, and returns what came of the exceptions.
+// convertAll converts policies and exceptions, and reports about the exceptions.
 func (c *conversion) convertAll() []proof.ExceptionReport {
 	options := convert.Options{Plural: filescan.Plural, Kinds: func(group, kind string) []schema.GroupResource {
 		if found := convert.BuiltIn(filescan.Plural, group, kind); len(found) > 0 {

@@ -4,8 +4,7 @@
 // Command docket-controller evaluates policies and writes policy reports. Run
 // `docket-controller --help` for its subcommands.
 //
-// It exits with 0 after success, 1 when what it was asked to check is not as it should be, and
-// 2 when it could not find out, or was called in a wrong way.
+// It exits with 0 after success, 1 when a check found something, and 2 when the check failed or the call was wrong.
 package main
 
 import (
@@ -21,8 +20,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/logs"
 )
 
-// exitFindings is the code of a command that did its work and found what should not be; exitTrouble
-// that of one that could not do it.
+// exitFindings is the code of a command that found something; exitTrouble, of one that could not do its work.
 const (
 	exitFindings = filescan.ExitFindings
 	exitTrouble  = 2

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// answer is what came of a command.
+// answer is the outcome of a command.
 type answer struct {
 	code     int
 	out, err string

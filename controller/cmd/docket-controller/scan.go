@@ -73,7 +73,7 @@ rules that validate nothing, policies that apply to none of the resources (an er
 Exit codes: 0 all results are pass, skip or warn, or fail below --fail-on; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail); 130 it was interrupted.`
 
-// inputFlags are those of the commands that read policies and resources.
+// inputFlags are the flags of all commands that read policies and resources.
 type inputFlags struct {
 	*filescan.Input
 

@@ -32,7 +32,7 @@ const (
 type Comparison struct {
 	// File is the test file, as seen from the folder of the collection.
 	File string
-	// Kind is that of the policies of the file.
+	// Kind is the kind of the policies of the file.
 	Kind                   string
 	Policy, Rule, Resource string
 	Want                   report.Outcome
@@ -51,7 +51,7 @@ type wanted struct {
 	matches  func(filescan.Finding) bool
 }
 
-// split returns an element for each resource that is named, and one for all if none is.
+// split returns an element for each resource that it names, or one for all.
 func (e expected) split() []wanted {
 	var list []wanted
 	for _, name := range e.Resources {
@@ -93,7 +93,7 @@ func (e expected) hasRule(f filescan.Finding) bool {
 	return e.Rule == "" || f.Rule == "" || slices.Contains([]string{e.Rule, "autogen-" + e.Rule, "autogen-cronjob-" + e.Rule}, f.Rule)
 }
 
-// compare compares what a file expects with what came.
+// compare compares the expectations of a file with the findings.
 func compare(f *file, kind string, findings []filescan.Finding) []Comparison {
 	var list []Comparison
 	for _, e := range f.content.Results {

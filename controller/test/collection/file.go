@@ -83,7 +83,7 @@ type values struct {
 	Subresources []json.RawMessage          `json:"subresources"`
 }
 
-// knownFields are those of a test file that say something here; name and metadata do not.
+// knownFields are the fields of a test file that matter here; name and metadata do not.
 var knownFields = []string{
 	"apiVersion", "kind", "metadata", "name", "policies", "resources", "exceptions", "variables", "values", "results",
 }

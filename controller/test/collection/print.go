@@ -57,7 +57,7 @@ func (t *Tally) add(c Comparison) {
 	}
 }
 
-// Good reports whether everything agrees but for what the allow-list has.
+// Good reports whether everything agrees except for the entries of the allow-list.
 func (o *Outcome) Good() bool {
 	total := o.Tallies()[len(o.Files)]
 	return total.Disagree == 0 && total.Missing == 0 && len(o.Broken) == 0 && len(o.Changed) == 0

@@ -52,7 +52,7 @@ type Outcome struct {
 	NotNeeded []string
 }
 
-// one is what came of one file.
+// one is the outcome of one file.
 type one struct {
 	kind        string
 	comparisons []Comparison
