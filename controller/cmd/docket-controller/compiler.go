@@ -75,8 +75,7 @@ func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager
 	}, options)
 }
 
-// compilerOf returns a compiler for Kyverno's policies and Kubernetes' own. What the options decide is added to
-// config.
+// compilerOf returns a compiler for Kyverno's policies and Kubernetes' own. What the options decide is added to config.
 func compilerOf(config base.Config, options manager.CompilerOptions) (policy.Compiler, error) {
 	var err error
 	if config.Images, err = imagesOf(&options.Registry, config.Calls); err != nil {

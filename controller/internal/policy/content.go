@@ -16,8 +16,7 @@ import (
 // LastApplied is the annotation that kubectl apply adds. It is as large as the object and tells nothing new.
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Strip removes from an object what no policy sees, which may be most of it: its managed fields and
-// [LastApplied].
+// Strip removes from an object what no policy sees, which may be most of it: its managed fields and [LastApplied].
 func Strip(object *unstructured.Unstructured) {
 	object.SetManagedFields(nil)
 	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", LastApplied)

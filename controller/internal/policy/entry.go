@@ -127,8 +127,7 @@ type Index interface {
 	Keys() iter.Seq[any]
 	// Has reports whether an object has a key.
 	Has(key any) bool
-	// Find returns the objects that have a key, in the order of namespace and name. The types are those of
-	// encoding/json.
+	// Find returns the objects that have a key, in the order of namespace and name. The types are those of encoding/json.
 	Find(key any) ([]any, error)
 }
 

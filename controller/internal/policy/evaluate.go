@@ -49,8 +49,7 @@ func NewSubject(object *unstructured.Unstructured, resource schema.GroupVersionR
 type Evaluation struct {
 	Results  []Result
 	Duration time.Duration
-	// TimedOut is true if it reached its limit; Canceled, if its context ended, so that the results may be
-	// incomplete.
+	// TimedOut is true if it reached its limit; Canceled, if its context ended, so that the results may be incomplete.
 	TimedOut, Canceled bool
 	// Err is the error of an engine, although engines promise not to fail. Results then has one with the outcome
 	// error: without it, the policy would seem not to match.

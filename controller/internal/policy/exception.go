@@ -46,8 +46,7 @@ func IgnoredExceptions(p Policy) []IgnoredException {
 	return nil
 }
 
-// ExpiryOf returns when an exception expires (spec.expiresAt); zero if it never does, or if the time can't be
-// parsed.
+// ExpiryOf returns when an exception expires (spec.expiresAt); zero if it never does, or if the time can't be parsed.
 func ExpiryOf(exception *unstructured.Unstructured) time.Time {
 	text, _, err := unstructured.NestedString(exception.Object, "spec", "expiresAt")
 	if err != nil || text == "" {

@@ -70,9 +70,8 @@ type Policy interface {
 	Doubt() error
 	// LeftOut are the rules that are never evaluated, each with the reason.
 	LeftOut() []string
-	// Evaluate returns the results of all rules that apply to the subject; none if the policy
-	// does not match it. A rule that can't be evaluated gives a result with the outcome error.
-	// It fails only with the error of ctx.
+	// Evaluate returns the results of all rules that apply to the subject; none if the policy does not match it. A rule
+	// that can't be evaluated gives a result with the outcome error. It fails only with the error of ctx.
 	Evaluate(ctx context.Context, subject Subject) ([]Result, error)
 	// Review evaluates an admission request. A rule that can't be evaluated, or not in time, gives a verdict
 	// with the outcome error, which denies if the policy is closed. For a deletion, only policies that match

@@ -43,8 +43,7 @@ func matches(pattern, text string) bool {
 	return err == nil && ok
 }
 
-// ResourceOf returns the resource of a kind, and guesses it from the word if there is no mapper that
-// knows it.
+// ResourceOf returns the resource of a kind, and guesses it from the word if there is no mapper that knows it.
 func ResourceOf(mapper meta.RESTMapper, kind schema.GroupVersionKind) schema.GroupVersionResource {
 	if mapper != nil {
 		if mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {

@@ -167,8 +167,7 @@ func (v *values) labels() map[string]map[string]string {
 	return all
 }
 
-// readYAML decodes a file with one document. If others is not nil, it gets the fields that are
-// set and not known.
+// readYAML decodes a file with one document. If others is not nil, it gets the fields that are set and not known.
 func readYAML(path string, into any, others *[]string) error {
 	data, err := readBounded(path)
 	if err != nil {

@@ -31,8 +31,7 @@ type Cluster struct {
 	namespaces []string
 	catalog    *served.Catalog
 
-	// failed are kinds that could not be listed. They make the scan incomplete, as do API groups that
-	// didn't answer.
+	// failed are kinds that could not be listed. They make the scan incomplete, as do API groups that didn't answer.
 	failed map[schema.GroupKind]error
 }
 
@@ -83,8 +82,7 @@ func (c *Cluster) Objects(ctx context.Context, resources map[schema.GroupKind]st
 	return objects, nil
 }
 
-// Each implements [Source]. It goes on when a kind can't be listed, and then returns an
-// [*IncompleteError].
+// Each implements [Source]. It goes on when a kind can't be listed, and then returns an [*IncompleteError].
 func (c *Cluster) Each(ctx context.Context, policies []policy.Policy, visit func(Item) error) error {
 	spaces, err := c.allNamespaces(ctx)
 	if err != nil {
@@ -213,9 +211,8 @@ func (c *Cluster) list(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// afterExpiry returns where to continue if the evaluation took so long that the server no longer has the state
-// of the first page. The other pages are of a later state, which does no harm here: each object is still seen
-// once.
+// afterExpiry returns where to continue if the evaluation took so long that the server no longer has the state of the
+// first page. The other pages are of a later state, which does no harm here: each object is still seen once.
 func afterExpiry(err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {

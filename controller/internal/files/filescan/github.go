@@ -19,8 +19,7 @@ var (
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// PrintGitHub writes failures, warnings and errors as workflow commands, which GitHub shows beside the changed
-// lines.
+// PrintGitHub writes failures, warnings and errors as workflow commands, which GitHub shows beside the changed lines.
 func (p Printer) PrintGitHub(w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	for _, finding := range p.Findings.Kept() {

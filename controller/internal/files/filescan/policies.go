@@ -56,9 +56,8 @@ func Sort(objects []manifest.Object, namespace string) Sorted {
 	return sorted
 }
 
-// Compile compiles all policies with their exceptions. Policies that can't be evaluated are included, and give
-// error results. Two policies of the same kind and name are an error, since their results could not be told
-// apart.
+// Compile compiles all policies with their exceptions. Policies that can't be evaluated are included, and give error
+// results. Two policies of the same kind and name are an error, since their results could not be told apart.
 func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
 	if err := unique(policies); err != nil {
 		return nil, err

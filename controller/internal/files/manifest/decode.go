@@ -49,8 +49,7 @@ func split(data []byte) []document {
 			return documents
 		}
 		if err != nil {
-			// YAML's flow style looks like JSON and is none. If it is neither, the YAML decoder
-			// says where.
+			// YAML's flow style looks like JSON and is none. If it is neither, the YAML decoder says where.
 			return splitYAML(data)
 		}
 		begin := int(decoder.InputOffset()) - len(raw)

@@ -37,8 +37,7 @@ func parameterEntries(kind *admissionregistrationv1.ParamKind, bindings []generi
 	return entries
 }
 
-// parameterEntry has the parameters of one namespace, or of all if those of the subject's namespace
-// are meant.
+// parameterEntry has the parameters of one namespace, or of all if those of the subject's namespace are meant.
 func parameterEntry(kind *admissionregistrationv1.ParamKind, ref *admissionregistrationv1.ParamRef) policy.Entry {
 	version, err := schema.ParseGroupVersion(kind.APIVersion)
 	if err != nil {
@@ -118,8 +117,7 @@ func (p *admissionPolicy) find(ctx context.Context, kind *admissionregistrationv
 	return found, nil
 }
 
-// namespaced reports whether objects of a kind are in namespaces: unless the mapper knows better,
-// they are.
+// namespaced reports whether objects of a kind are in namespaces: unless the mapper knows better, they are.
 func (c *Compiler) namespaced(kind *admissionregistrationv1.ParamKind) bool {
 	if c.config.Mapper == nil {
 		return true

@@ -40,9 +40,8 @@ type admissionPolicy struct {
 
 // program is a compiled policy.
 type program interface {
-	// apply returns what a binding says about a request with its parameters, without the rule and the
-	// property. It is not applied if there are no parameters, or none for which the match conditions are
-	// met.
+	// apply returns what a binding says about a request with its parameters, without the rule and the property. It is not
+	// applied if there are no parameters, or none for which the match conditions are met.
 	apply(ctx context.Context, r request, params []runtime.Object) (result policy.Result, applied bool, err error)
 }
 

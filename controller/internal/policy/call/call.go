@@ -81,9 +81,8 @@ func newCall(config Config, request Request, client *http.Client) (*Call, error)
 // Close ends connections that wait for the next call.
 func (c *Call) Close() { c.client.CloseIdleConnections() }
 
-// Do makes the request and returns the JSON of the answer. Errors have no secrets: neither headers,
-// nor what is posted, nor the query of the URL; and nothing of the answer, which may be one. [Reason]
-// says what kind of error it is.
+// Do makes the request and returns the JSON of the answer. Errors have no secrets: neither headers, nor what is posted,
+// nor the query of the URL; and nothing of the answer, which may be one. [Reason] says what kind of error it is.
 func (c *Call) Do(ctx context.Context) ([]byte, error) {
 	if c.request.Path != "" {
 		return within(ctx, c, c.cluster)

@@ -1,8 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package call asks services for JSON, with a guard against addresses that policies have no
-// business to reach.
+// Package call asks services for JSON, with a guard against addresses that policies have no business to reach.
 //
 // It has no goroutines but those of net/http, which end with the request or with [Client.Close].
 package call

@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// blockedByDefault are addresses that are close to the controller, or to what gives it its
-// identity.
+// blockedByDefault are addresses that are close to the controller, or to what gives it its identity.
 //
 //nolint:gochecknoglobals // A table.
 var blockedByDefault = prefixes(
@@ -23,8 +22,7 @@ var blockedByDefault = prefixes(
 	// Google, Oracle, Scaleway; Alibaba, Oracle, Azure.
 	"fd00:ec2::/32", "fd20:ce::254/128", "fd00:c1::/32", "fd00:42::42/128",
 	"100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32",
-	// What a network translates to an address of IPv4 that nobody here can tell: NAT64 with a local
-	// prefix, Teredo.
+	// What a network translates to an address of IPv4 that nobody here can tell: NAT64 with a local prefix, Teredo.
 	"64:ff9b:1::/48", "2001::/32",
 )
 

@@ -28,8 +28,7 @@ type Request struct {
 	Data []Datum
 	// Body is posted as it is instead, if it is not nil.
 	Body []byte
-	// CABundle has PEM certificates that the service's one has to be signed by; empty for those
-	// of the system.
+	// CABundle has PEM certificates that the service's one has to be signed by; empty for those of the system.
 	CABundle string
 }
 

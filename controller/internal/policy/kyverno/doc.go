@@ -23,14 +23,12 @@
 //
 // # Context cache
 //
-// Rules read [base.Config.Entries] by cachedContextEntry, resourceCache, apiCall with cache: true, and
-// globalReference, the last one also in namespaced policies, where Kyverno refuses it. Kyverno's
-// types lack the first three, so that such an entry travels through its code as an API call
-// with a method of its own. The values are not copied on their way into expressions: a document has
-// them beside those that Kyverno's own JSON document keeps, without a limit for their size.
-// Conditions that compare with a long list see the members that matter. In CEL policies
-// globalContext.Get reads the same entries, except in namespaced ones, where Kyverno's library
-// refuses it.
+// Rules read [base.Config.Entries] by cachedContextEntry, resourceCache, apiCall with cache: true, and globalReference,
+// the last one also in namespaced policies, where Kyverno refuses it. Kyverno's types lack the first three, so that
+// such an entry travels through its code as an API call with a method of its own. The values are not copied on their
+// way into expressions: a document has them beside those that Kyverno's own JSON document keeps, without a limit for
+// their size. Conditions that compare with a long list see the members that matter. In CEL policies globalContext.Get
+// reads the same entries, except in namespaced ones, where Kyverno's library refuses it.
 //
 // # Admission
 //
@@ -51,8 +49,7 @@
 //   - A policy in a namespace never reviews the Namespace itself.
 //   - Numbers in "request.object" are integers where they can be, as in scans.
 //
-// Policies that verify images or mutate, and rules that verify images, review nothing: that is left to
-// Kyverno.
+// Policies that verify images or mutate, and rules that verify images, review nothing: that is left to Kyverno.
 //
 // # Goroutines
 //

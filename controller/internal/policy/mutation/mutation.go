@@ -36,8 +36,7 @@ func Applied(object, mutated *unstructured.Unstructured) bool {
 	return mutated != nil && equality.Semantic.DeepEqual(object.Object, mutated.Object)
 }
 
-// pathsAge is how long it counts which schemas the API server has. Definitions of custom resources change
-// them.
+// pathsAge is how long it counts which schemas the API server has. Definitions of custom resources change them.
 const pathsAge = 30 * time.Second
 
 // Schemas are those of resources. They come from the API server as they are needed; without one, those of

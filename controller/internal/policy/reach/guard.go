@@ -13,9 +13,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/bounds"
 )
 
-// Guarded returns a configuration whose clients make no request that [Scope.Check] refuses, and none
-// without a scope but those that ask what the API serves. It is for the clients that policies are
-// evaluated with.
+// Guarded returns a configuration whose clients make no request that [Scope.Check] refuses, and none without a scope
+// but those that ask what the API serves. It is for the clients that policies are evaluated with.
 func Guarded(config *rest.Config) (*rest.Config, error) {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

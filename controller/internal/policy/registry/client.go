@@ -37,8 +37,7 @@ const (
 
 	// missingAge is how long the answer counts that something is missing: signatures follow their image.
 	missingAge = time.Minute
-	// failureAge is how long a registry that fails is not asked for the same; for anything, if it
-	// does not answer at all.
+	// failureAge is how long a registry that fails is not asked for the same; for anything, if it does not answer at all.
 	failureAge = 30 * time.Second
 	// maxHeaders is how many bytes the headers of an answer may have.
 	maxHeaders = 64 << 10

@@ -62,8 +62,7 @@ func (s *Session) Confined() *Session {
 	return &Session{client: s.client, record: s.record, scope: s.scope, way: s.elsewhere, elsewhere: s.elsewhere}
 }
 
-// Options has all requests of a library made by the session, and ended by the context. They have to
-// come last.
+// Options has all requests of a library made by the session, and ended by the context. They have to come last.
 func (s *Session) Options(ctx context.Context) []remote.Option {
 	return []remote.Option{
 		remote.WithContext(ctx), remote.WithTransport(s), remote.WithUserAgent(userAgent),

@@ -45,9 +45,8 @@ func Requested(targets []policy.Target, kind schema.GroupVersionKind, resource, 
 	})
 }
 
-// rawAdmission reads the same of a policy of any kind that may not be readable otherwise. Of its
-// operations it assumes those that come with every change; deletions are never refused for a policy
-// that nobody can read.
+// rawAdmission reads the same of a policy of any kind that may not be readable otherwise. Of its operations it assumes
+// those that come with every change; deletions are never refused for a policy that nobody can read.
 func rawAdmission(object *unstructured.Unstructured, enabled bool) policy.Admission {
 	spec, _ := object.Object["spec"].(map[string]any)
 	out := policy.Admission{Enabled: enabled, Operations: []admissionv1.Operation{admissionv1.Create, admissionv1.Update}}

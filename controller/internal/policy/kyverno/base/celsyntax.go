@@ -28,8 +28,7 @@ func VisitCEL(expression string, visit func(ast.Expr)) error {
 	return nil
 }
 
-// VariableOf returns the name of a variable, nothing for what is none. With a dot before it, it is the
-// same variable.
+// VariableOf returns the name of a variable, nothing for what is none. With a dot before it, it is the same variable.
 func VariableOf(expr ast.Expr) string {
 	if expr.Kind() != ast.IdentKind {
 		return ""

@@ -152,8 +152,7 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, ex
 	return hex.EncodeToString(sum[:])
 }
 
-// Broken returns a policy that can't be evaluated. It gives one result for each subject that
-// targets name.
+// Broken returns a policy that can't be evaluated. It gives one result for each subject that targets name.
 func (c *Common) Broken(targets []policy.Target, problem error) policy.Policy {
 	out := &brokenPolicy{Common: *c}
 	out.Facts.Targets, out.Facts.Problem = targets, problem

@@ -143,9 +143,8 @@ func AsRequested(request *policy.Request, object *unstructured.Unstructured) *un
 	return out
 }
 
-// RequestedKind returns the kind of the resource that a request is about. Objects of a subresource
-// may have another kind. Without a mapper that tells, one of the kinds that the targets name must
-// be it.
+// RequestedKind returns the kind of the resource that a request is about. Objects of a subresource may have another
+// kind. Without a mapper that tells, one of the kinds that the targets name must be it.
 func RequestedKind(mapper meta.RESTMapper, targets []policy.Target, request *policy.Request) schema.GroupVersionKind {
 	if request.SubResource == "" {
 		return schema.GroupVersionKind(request.Kind)

@@ -53,8 +53,7 @@ type Config struct {
 	Images *Images
 	// Schemas are those by which resources are mutated; without it, those of Kubernetes' own kinds.
 	Schemas *mutation.Schemas
-	// ExceptionNamespaces are those whose exceptions count; [policy.AllNamespaces] for all, none if it
-	// is empty.
+	// ExceptionNamespaces are those whose exceptions count; [policy.AllNamespaces] for all, none if it is empty.
 	ExceptionNamespaces []string
 	// Timeout limits one evaluation; 30 s if zero.
 	Timeout time.Duration

@@ -13,8 +13,7 @@ import (
 // AnyText is the wildcard in kinds, groups, versions, resources and subresources.
 const AnyText = "*"
 
-// WithSubresource adds the object itself if the subresource is any: for Kyverno and for the API
-// server "*" includes it.
+// WithSubresource adds the object itself if the subresource is any: for Kyverno and for the API server "*" includes it.
 func WithSubresource(target policy.Target, subresource string) []policy.Target {
 	with := target
 	with.Subresource = subresource

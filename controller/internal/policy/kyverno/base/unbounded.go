@@ -29,9 +29,8 @@ func UnboundedError(name string) error {
 	)
 }
 
-// UnboundedOf returns such a function that an expression of the object calls, always the same one;
-// nothing if there is none. An expression of JMESPath may be made of parts: package
-// classic looks once more when it calls a function.
+// UnboundedOf returns such a function that an expression of the object calls, always the same one; nothing if there is
+// none. An expression of JMESPath may be made of parts: package classic looks once more when it calls a function.
 func UnboundedOf(object *unstructured.Unstructured) string {
 	found := ""
 	EachText(object.Object["spec"], func(text string) {

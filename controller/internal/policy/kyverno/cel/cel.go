@@ -200,9 +200,8 @@ func handle(ctx context.Context, engine vpolengine.Engine, request vpolengine.En
 	return results, nil
 }
 
-// unwritten is an object that is null as JSON. The engine writes the whole request as JSON and
-// reads it again, for the variable "request"; that is more than half of the work. The variable
-// "object" does not come from there.
+// unwritten is an object that is null as JSON. The engine writes the whole request as JSON and reads it again, for the
+// variable "request"; that is more than half of the work. The variable "object" does not come from there.
 type unwritten struct{ *unstructured.Unstructured }
 
 func (unwritten) MarshalJSON() ([]byte, error) { return []byte("null"), nil }

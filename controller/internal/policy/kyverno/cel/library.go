@@ -188,8 +188,7 @@ func (l *library) GetGlobalReference(name, projection string) (any, error) {
 	return data, nil
 }
 
-// GetImageData asks a registry about an image. The options have the credentials of the policy, or
-// those of the library.
+// GetImageData asks a registry about an image. The options have the credentials of the policy, or those of the library.
 func (l *library) GetImageData(image string, options []remote.Option) (map[string]any, error) {
 	if l.registries == nil {
 		return nil, fmt.Errorf("image %s: %w", image, registry.ErrNone)

@@ -11,9 +11,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 )
 
-// celUnknownFields returns the paths of the fields in the spec of a policy that Kyverno's types don't
-// have, such as those of a newer version: the engine goes by the others alone. A field of a wrong type
-// is no matter of this.
+// celUnknownFields returns the paths of the fields in the spec of a policy that Kyverno's types don't have, such as
+// those of a newer version: the engine goes by the others alone. A field of a wrong type is no matter of this.
 func unknownFields(object *unstructured.Unstructured) []string {
 	spec, ok := object.Object["spec"].(map[string]any)
 	if !ok {

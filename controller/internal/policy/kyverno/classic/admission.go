@@ -21,8 +21,7 @@ const ephemeralContainers = "ephemeralcontainers"
 
 var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// admissionOf reads what the policy wants of requests, given all rules with those that Kyverno
-// generates for workloads.
+// admissionOf reads what the policy wants of requests, given all rules with those that Kyverno generates for workloads.
 func (p *classicPolicy) admissionOf(all []kyvernov1.Rule) policy.Admission {
 	spec, out := p.decoded.GetSpec(), p.Facts.Admission
 	out.Enforces, out.Timeout = false, base.Seconds(spec.GetWebhookTimeoutSeconds())
@@ -39,8 +38,7 @@ func (p *classicPolicy) admissionOf(all []kyvernov1.Rule) policy.Admission {
 	out.Closed = out.Enforces && spec.GetFailurePolicy(context.Background()) != kyvernov1.Ignore
 	// A rule to enforce that only fails to be evaluated, or is not enforced after all, warns.
 	out.Warns = out.Enforces || spec.EmitWarning != nil && *spec.EmitWarning
-	// As in Kyverno, a rule without kinds gets no requests for itself. It is invalid, and would
-	// otherwise deny them all.
+	// As in Kyverno, a rule without kinds gets no requests for itself. It is invalid, and would otherwise deny them all.
 	out.Operations, out.Targets = base.Ordered(operations), requestTargets(kindTargets(kinds))
 	out.Enabled = spec.AdmissionProcessingEnabled() && len(out.Targets) > 0
 	return out
@@ -64,9 +62,8 @@ func ownAction(spec *kyvernov1.Spec, rule *kyvernov1.Rule) kyvernov1.ValidationF
 	return spec.ValidationFailureAction
 }
 
-// ruleOperations returns the operations at which a rule can say something. A rule that names none
-// is about all, but a pattern is never compared with what is being deleted, and only subresources
-// are connected to.
+// ruleOperations returns the operations at which a rule can say something. A rule that names none is about all, but a
+// pattern is never compared with what is being deleted, and only subresources are connected to.
 func ruleOperations(rule *kyvernov1.Rule) []admissionv1.Operation {
 	if !rule.HasValidate() {
 		return nil

@@ -26,9 +26,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 )
 
-// callLoader makes an API call of a rule, once for an evaluation. It takes the place of the engine's,
-// so that nothing is asked for but what [reach.Scope] allows, whatever the variables have made of the
-// path.
+// callLoader makes an API call of a rule, once for an evaluation. It takes the place of the engine's, so that nothing
+// is asked for but what [reach.Scope] allows, whatever the variables have made of the path.
 type callLoader struct {
 	ctx         context.Context //nolint:containedctx // That of the evaluation; the engine's loaders get none.
 	entry       *kyvernov1.ContextEntry

@@ -27,10 +27,9 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
 )
 
-// celRule is a rule of a classic policy whose check is in CEL, compiled once. Kyverno's engine
-// compiles it in each evaluation, which is 98 % of the work. What surrounds the check (context,
-// preconditions, parameters, exceptions) is not done here: rules with more than CEL are the
-// engine's, see [soleCEL].
+// celRule is a rule of a classic policy whose check is in CEL, compiled once. Kyverno's engine compiles it in each
+// evaluation, which is 98 % of the work. What surrounds the check (context, preconditions, parameters, exceptions) is
+// not done here: rules with more than CEL are the engine's, see [soleCEL].
 type celRule struct {
 	name       string
 	validator  validating.Validator

@@ -37,8 +37,7 @@ type classicPolicy struct {
 	rules []*rule
 	// covered has the names of all rules, including generated ones, and whether they are evaluated.
 	covered map[string]bool
-	// byKind remembers, for each servedKind, the []*rule that can match it. A cluster has a few
-	// hundred of them.
+	// byKind remembers, for each servedKind, the []*rule that can match it. A cluster has a few hundred of them.
 	byKind sync.Map
 }
 

@@ -20,11 +20,10 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
 )
 
-// document is the JSON document that the expressions of a rule see. Kyverno copies the whole of it
-// twice for each rule; many rules have no expression and never look. So it is made when it is
-// first used, of a copy of the subject (Kyverno's functions may change it in place), and the
-// checkpoints before that are only counted. The outermost one, around all rules of a policy, is
-// never taken: each rule has its own, and after it there is nothing to undo.
+// document is the JSON document that the expressions of a rule see. Kyverno copies the whole of it twice for each rule;
+// many rules have no expression and never look. So it is made when it is first used, of a copy of the subject
+// (Kyverno's functions may change it in place), and the checkpoints before that are only counted. The outermost one,
+// around all rules of a policy, is never taken: each rule has its own, and after it there is nothing to undo.
 type document struct {
 	// Interface is nil until the document is used.
 	enginecontext.Interface
@@ -61,8 +60,7 @@ func (d *document) begin(rule *rule, used *meter.Meter) {
 // textCopies is how often the engine has a text while it puts it into a rule or a variable.
 const textCopies = 4
 
-// substituted returns what the engine makes of the result of an expression: a text, unless it takes
-// it as it is.
+// substituted returns what the engine makes of the result of an expression: a text, unless it takes it as it is.
 func (d *document) substituted(expression string, result any) int64 {
 	switch typed := result.(type) {
 	case string:

@@ -145,9 +145,8 @@ func (d *declaration) query(variable string) policy.Query {
 	return query
 }
 
-// check says what is wrong with a declaration without variables, in a policy of the namespace; it is
-// empty for cluster policies. Objects are made by those who rule the cluster, and say themselves who may
-// read them.
+// check says what is wrong with a declaration without variables, in a policy of the namespace; it is empty for cluster
+// policies. Objects are made by those who rule the cluster, and say themselves who may read them.
 func (d *declaration) check(namespace string) error {
 	switch {
 	case d.source == resourceCacheSource && namespace != "" && d.resource.Namespace != namespace:

@@ -22,8 +22,7 @@ const (
 	maxRemembered = 1024
 )
 
-// impureFunctions give another result for the same arguments: they read a clock, random numbers or
-// the DNS.
+// impureFunctions give another result for the same arguments: they read a clock, random numbers or the DNS.
 var impureFunctions = []string{"random", "time_now", "time_now_utc", "time_since", "is_external_url"}
 
 // Functions returns the functions that the JMESPath expressions of policies may call, and the names

@@ -16,15 +16,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// A condition such as {key: "{{ mine }}", operator: AnyIn, value: "{{ hosts }}"} asks which members
-// of one list match a member of another. The engine looks for variables in each of some thousand
-// hosts before it compares the first one, which takes ten times as long as all else. So rules ask
-// for docket_members(hosts, mine) in its place: the members of hosts that have any influence. No
-// operator that looks at members can tell the difference.
+// A condition such as {key: "{{ mine }}", operator: AnyIn, value: "{{ hosts }}"} asks which members of one list match a
+// member of another. The engine looks for variables in each of some thousand hosts before it compares the first one,
+// which takes ten times as long as all else. So rules ask for docket_members(hosts, mine) in its place: the members of
+// hosts that have any influence. No operator that looks at members can tell the difference.
 const membersFunction = "docket_members"
 
-// pairsFunction is the same for a long list as the key. It leaves the list alone unless the value is
-// a list, too.
+// pairsFunction is the same for a long list as the key. It leaves the list alone unless the value is a list, too.
 const pairsFunction = "docket_pairs"
 
 var (
@@ -175,8 +173,7 @@ func variableIn(value any) string {
 	return expression
 }
 
-// textOf returns an expression for what the engine makes of a text with variables; empty if that
-// is too difficult.
+// textOf returns an expression for what the engine makes of a text with variables; empty if that is too difficult.
 func textOf(value any) string {
 	if alone := variableIn(value); alone != "" {
 		return alone

@@ -17,11 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// patternRule is a rule of a classic policy that compares resources with patterns without variables, read
-// once. Kyverno's engine reads the patterns from JSON in each evaluation, looks for variables in every text, and
-// copies everything, which is most of the work; it compares here, too. What surrounds the patterns (context,
-// preconditions, exceptions) is not done here: rules with more than patterns are the engine's, see
-// [solePatterns].
+// patternRule is a rule of a classic policy that compares resources with patterns without variables, read once.
+// Kyverno's engine reads the patterns from JSON in each evaluation, looks for variables in every text, and copies
+// everything, which is most of the work; it compares here, too. What surrounds the patterns (context, preconditions,
+// exceptions) is not done here: rules with more than patterns are the engine's, see [solePatterns].
 type patternRule struct {
 	name, message string
 	// patterns are those of anyPattern if any is set, otherwise a single one.

@@ -30,8 +30,7 @@ func newClientFactory(access *base.RegistryAccess, scope reach.Scope) engineapi.
 	return &clientFactory{access: access, scope: scope}
 }
 
-// clientFactory makes the clients of rules that verify images. It is the engine's
-// RegistryClientFactory.
+// clientFactory makes the clients of rules that verify images. It is the engine's RegistryClientFactory.
 type clientFactory struct {
 	access *base.RegistryAccess
 	scope  reach.Scope

@@ -85,8 +85,7 @@ func (v *requestView) context(rule *rule, document *document) engineapi.PolicyCo
 	return out
 }
 
-// matches asks the engine whether a rule is about the request, by its new object or, if there is
-// none, by the old one.
+// matches asks the engine whether a rule is about the request, by its new object or, if there is none, by the old one.
 func (v *requestView) matches(rule *rule) bool {
 	matched := true
 	err := base.Protect(func() error {

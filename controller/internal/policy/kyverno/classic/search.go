@@ -16,9 +16,8 @@ import (
 
 var errReference = errors.New("an expression with & is only for map, max_by, min_by and sort_by, each with the list beside")
 
-// search is the evaluation of one JMESPath expression. It walks through the tree like the library, and
-// leaves to it what a node does by itself, so that the results are the library's; but it counts what
-// is made.
+// search is the evaluation of one JMESPath expression. It walks through the tree like the library, and leaves to it
+// what a node does by itself, so that the results are the library's; but it counts what is made.
 type search struct {
 	functions *gojmespath.FunctionCaller
 	meter     *meter.Meter
@@ -223,8 +222,7 @@ func elementsOf(value any) ([]any, bool) {
 	return out, true
 }
 
-// project evaluates an expression for the elements of a list for which the condition, if there is
-// one, is met.
+// project evaluates an expression for the elements of a list for which the condition, if there is one, is met.
 func (i *search) project(list any, expression, condition *gojmespath.ASTNode) (any, error) {
 	elements, ok := elementsOf(list)
 	if !ok {
@@ -254,8 +252,7 @@ func (i *search) project(list any, expression, condition *gojmespath.ASTNode) (a
 	return collected, nil
 }
 
-// values evaluates an expression for the values of an object, and, as the library, as often for
-// null.
+// values evaluates an expression for the values of an object, and, as the library, as often for null.
 func (i *search) values(node *gojmespath.ASTNode, value any) (any, error) {
 	left, err := i.eval(&node.Children[0], value)
 	object, ok := left.(map[string]any)

@@ -17,8 +17,7 @@ func everything() policy.Target {
 	return policy.Target{Group: base.AnyText, Version: base.AnyText, Kind: base.AnyText}
 }
 
-// ruleTargets returns what a rule's match block can match. What its exclude block takes away is
-// left to the engine.
+// ruleTargets returns what a rule's match block can match. What its exclude block takes away is left to the engine.
 func ruleTargets(match kyvernov1.MatchResources) []policy.Target {
 	var kinds []string
 	switch {

@@ -18,8 +18,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// FakeEntries has the data of entries, and evaluates expressions over them as the cache promises:
-// results are shared.
+// FakeEntries has the data of entries, and evaluates expressions over them as the cache promises: results are shared.
 type FakeEntries struct {
 	Data        map[policy.Entry]any
 	Projections map[string]any

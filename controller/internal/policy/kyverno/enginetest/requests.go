@@ -80,8 +80,7 @@ func WithRoles(roles, clusterRoles []string) func(*policy.Request) {
 	}
 }
 
-// Review returns the verdicts, without messages as "rule:outcome", with "!" if they deny and with
-// "~" if they warn.
+// Review returns the verdicts, without messages as "rule:outcome", with "!" if they deny and with "~" if they warn.
 func Review(tb testing.TB, p policy.Policy, r *policy.Request) ([]policy.Verdict, []string) {
 	tb.Helper()
 	verdicts, err := p.Review(tb.Context(), r)

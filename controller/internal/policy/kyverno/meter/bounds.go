@@ -41,8 +41,7 @@ func RandomBytes(pattern string) int64 {
 	return 2 * maxEvaluationBytes
 }
 
-// repeated returns the number of letters and other steps in an expression, if what has no limit is
-// repeated that often.
+// repeated returns the number of letters and other steps in an expression, if what has no limit is repeated that often.
 func repeated(expression *syntax.Regexp, unbounded int64) int64 {
 	var within int64
 	for _, sub := range expression.Sub {

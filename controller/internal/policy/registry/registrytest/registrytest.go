@@ -86,8 +86,7 @@ func (r *Registry) answered(w http.ResponseWriter, request *http.Request) bool {
 	return answer != nil && answer(w, request)
 }
 
-// Answer has a function answer first, which returns false for what the registry is to answer; nil for
-// none.
+// Answer has a function answer first, which returns false for what the registry is to answer; nil for none.
 func (r *Registry) Answer(answer func(http.ResponseWriter, *http.Request) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
