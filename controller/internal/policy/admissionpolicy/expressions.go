@@ -38,13 +38,7 @@ func compile(definition *admissionregistrationv1.ValidatingAdmissionPolicy) (val
 	}
 	all := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
 	messages := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil}
-	var errs []error
-	for i := range spec.Variables {
-		variable := &validating.Variable{Name: spec.Variables[i].Name, Expression: spec.Variables[i].Expression}
-		if result := compiler.CompileAndStoreVariable(variable, all, environment.StoredExpressions); result.Error != nil {
-			errs = append(errs, fmt.Errorf("spec.variables[%d].expression: %w", i, result.Error))
-		}
-	}
+	errs := compileVariables(compiler, spec.Variables, all)
 	conditional := func(accessors []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
 		condition := compiler.CompileCondition(accessors, declared, environment.StoredExpressions)
 		errs = append(errs, condition.CompilationErrors()...)
@@ -57,6 +51,17 @@ func compile(definition *admissionregistrationv1.ValidatingAdmissionPolicy) (val
 	validator := validating.NewValidator(
 		conditional(validations(spec), all), matcher, conditional(auditAnnotations(spec), all), conditional(messageExpressions(spec), messages), spec.FailurePolicy, nil)
 	return validator, errors.Join(errs...)
+}
+
+func compileVariables(compiler *cel.CompositedCompiler, variables []admissionregistrationv1.Variable, declared cel.OptionalVariableDeclarations) []error {
+	var errs []error
+	for i := range variables {
+		variable := &validating.Variable{Name: variables[i].Name, Expression: variables[i].Expression}
+		if result := compiler.CompileAndStoreVariable(variable, declared, environment.StoredExpressions); result.Error != nil {
+			errs = append(errs, fmt.Errorf("spec.variables[%d].expression: %w", i, result.Error))
+		}
+	}
+	return errs
 }
 
 func conditions(all []admissionregistrationv1.MatchCondition) []cel.ExpressionAccessor {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -91,13 +90,7 @@ func compileMutations(definition *admissionregistrationv1.MutatingAdmissionPolic
 	}
 	out.compiler = compiler
 	all := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
-	var errs []error
-	for i := range spec.Variables {
-		variable := &validating.Variable{Name: spec.Variables[i].Name, Expression: spec.Variables[i].Expression}
-		if result := compiler.CompileAndStoreVariable(variable, all, environment.StoredExpressions); result.Error != nil {
-			errs = append(errs, fmt.Errorf("spec.variables[%d].expression: %w", i, result.Error))
-		}
-	}
+	errs := compileVariables(compiler, spec.Variables, all)
 	if len(spec.MatchConditions) > 0 {
 		conditions := compiler.CompileCondition(conditions(spec.MatchConditions), all, environment.StoredExpressions)
 		errs = append(errs, conditions.CompilationErrors()...)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,9 +24,9 @@ import (
 // kyvernoModule is the module of both engines.
 const kyvernoModule = "github.com/kyverno/kyverno"
 
-// engineVersion names the version of Kyverno in this program. It is part of fingerprints: another engine may give other
-// results.
-var engineVersion = sync.OnceValue(func() string {
+// EngineVersion returns "kyverno" and its version in this program; tests of Go have no version. It is part of
+// fingerprints: another engine may give other results.
+var EngineVersion = sync.OnceValue(func() string {
 	build, _ := debug.ReadBuildInfo()
 	return versionIn(build)
 })
@@ -133,7 +134,7 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, ex
 		Autogen    *string
 		Spec       any
 		Exceptions []exception
-	}{Engine: engineVersion(), Identity: identity, Group: object.GroupVersionKind().Group, Spec: object.Object["spec"]}
+	}{Engine: EngineVersion(), Identity: identity, Group: object.GroupVersionKind().Group, Spec: object.Object["spec"]}
 	if autogen, ok := object.GetAnnotations()[annotationAutogen]; ok {
 		content.Autogen = &autogen
 	}
@@ -183,12 +184,7 @@ func (c *Common) InScope(subject policy.Subject) bool {
 
 func matchesAny(targets []policy.Target, subject policy.Subject) bool {
 	kind := subject.Object.GroupVersionKind()
-	for _, target := range targets {
-		if target.Matches(kind, subject.Resource.Resource) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(target policy.Target) bool { return target.Matches(kind, subject.Resource.Resource) })
 }
 
 // ErrorResult returns the outcome error of a rule, with the cause as its message.

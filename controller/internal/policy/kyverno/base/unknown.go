@@ -49,5 +49,5 @@ func UnknownFieldsError(paths []string) error {
 	if len(paths) > maxUnknown {
 		paths = append(paths[:maxUnknown], fmt.Sprintf("and %d more", len(paths)-maxUnknown))
 	}
-	return &policy.UnknownFieldsError{Paths: paths, Engine: engineVersion()}
+	return &policy.UnknownFieldsError{Paths: paths, Engine: EngineVersion()}
 }

@@ -5,6 +5,7 @@ package base
 
 import (
 	"os"
+	"slices"
 
 	"github.com/docket-project/docket/api/report"
 )
@@ -40,10 +41,8 @@ func KyvernoNamespace() string {
 
 // severityOf returns the severity that an annotation names; empty for any other word.
 func severityOf(annotation string) report.Severity {
-	switch severity := report.Severity(annotation); severity {
-	case report.SeverityCritical, report.SeverityHigh, report.SeverityMedium, report.SeverityLow, report.SeverityInfo:
+	if severity := report.Severity(annotation); slices.Contains(report.Severities(), severity) {
 		return severity
-	default:
-		return ""
 	}
+	return ""
 }

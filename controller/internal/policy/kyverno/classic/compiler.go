@@ -6,6 +6,7 @@ package classic
 import (
 	"github.com/kyverno/kyverno/pkg/config"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	"github.com/kyverno/kyverno/pkg/engine/factories"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -36,15 +37,16 @@ var _ policy.Compiler = (*Compiler)(nil)
 func NewCompiler(setup *base.Setup) (*Compiler, error) {
 	settings, images := config.NewDefaultConfiguration(false), setup.Registries != nil
 	out := &Compiler{Setup: setup, settings: settings, jmespath: newExpressions(settings)}
-	if !setup.HasCluster() {
-		out.contexts = absentContexts(setup.Entries, images)
+	if !setup.HasCluster() { // Only variables, and entries of the context cache.
+		out.contexts = refusing(factories.DefaultContextLoaderFactory(nil), nil, setup.Entries, images)
 		return out, nil
 	}
+	fromCluster := factories.DefaultContextLoaderFactory(&configMaps{client: setup.Kubernetes, entries: setup.Entries})
+	out.contexts = refusing(fromCluster, setup.Services, setup.Entries, images)
 	var err error
 	if out.client, err = newClient(setup.Config); err != nil {
 		return nil, err
 	}
-	out.contexts = clusterContexts(setup.Kubernetes, setup.Entries, setup.Services, images)
 	return out, nil
 }
 

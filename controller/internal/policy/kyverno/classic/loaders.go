@@ -12,9 +12,7 @@ import (
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
-	"github.com/kyverno/kyverno/pkg/engine/factories"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
@@ -22,16 +20,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
-
-// clusterContexts loads the contexts of rules from a cluster.
-func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client, registries bool) engineapi.ContextLoaderFactory {
-	return refusing(factories.DefaultContextLoaderFactory(&configMaps{client: client, entries: entries}), services, entries, registries)
-}
-
-// absentContexts refuses all contexts but variables and those from the context cache.
-func absentContexts(entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
-	return refusing(factories.DefaultContextLoaderFactory(nil), nil, entries, registries)
-}
 
 // refusing makes loaders that fail on entries whose source is missing. Kyverno's own loader leaves them out.
 func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {

@@ -166,17 +166,13 @@ func (x *Index) Value() any { return x }
 // String keeps messages short.
 func (x *Index) String() string { return fmt.Sprintf("an index of %d keys", x.Len()) }
 
-// meteredIndex has the index that a call returns count what it decodes.
-type meteredIndex struct{ interpreter.InterpretableCall }
-
-func (c meteredIndex) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	out := c.InterpretableCall.Exec(frame)
-	if index, ok := out.(*Index); ok {
-		index.meter = meterOf(frame)
-	}
-	return out
-}
-
-func (c meteredIndex) Eval(vars interpreter.Activation) ref.Val {
-	return c.Exec(interpreter.AsFrame(vars))
+// meteredIndex makes the index that a call returns count what it decodes.
+func meteredIndex(step interpreter.InterpretableCall) call {
+	return call{step, func(frame *interpreter.ExecutionFrame) ref.Val {
+		out := step.Exec(frame)
+		if index, ok := out.(*Index); ok {
+			index.meter = meterOf(frame)
+		}
+		return out
+	}}
 }

@@ -61,14 +61,14 @@ func (l meterLibrary) decorate(step interpreter.InterpretableV2) (interpreter.In
 		name := step.Function()
 		if known, ok := l.guards[name]; ok {
 			if apply := known.lookup(name, step.OverloadID()); apply != nil {
-				return guardedCall{InterpretableCall: step, guard: known, apply: apply}, nil
+				return guarded(step, known, apply), nil
 			}
 		}
 		if asks[strings.ToLower(name)] && len(step.Args()) > 0 {
-			step.Args()[0] = receiver{step.Args()[0]} // The call's own.
+			step.Args()[0] = receiver(step.Args()[0]) // The call's own.
 		}
 		if strings.EqualFold(name, "get") {
-			return meteredIndex{step}, nil
+			return meteredIndex(step), nil
 		}
 		if makesNothing[name] {
 			return step, nil
@@ -76,10 +76,10 @@ func (l meterLibrary) decorate(step interpreter.InterpretableV2) (interpreter.In
 		if strings.EqualFold(name, "post") {
 			args := step.Args() // The call's own.
 			for i := range args {
-				args[i] = writtenArgument{args[i]}
+				args[i] = writtenArgument(args[i])
 			}
 		}
-		return meteredCall{step}, nil
+		return metered(step), nil
 	case interpreter.InterpretableConstructor:
 		for _, value := range step.InitVals() {
 			if _, constant := value.(interpreter.InterpretableConst); !constant {
@@ -102,21 +102,35 @@ var makesNothing = map[string]bool{
 	"substring": true, "charAt": true, "trim": true, "min": true, "max": true, "sum": true, "List": true, "list": true,
 }
 
-// meteredCall counts what a function has made. That is for functions whose result is not much more
-// than their arguments; the others have guards.
-type meteredCall struct{ interpreter.InterpretableCall }
-
-func (c meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	out := c.InterpretableCall.Exec(frame)
-	if bytes := made(c.Function(), out); bytes > 0 {
-		charge(meterOf(frame), bytes, c.Function())
-	}
-	return out
+// call is a step that calls a function, with another way to run it.
+type call struct {
+	interpreter.InterpretableCall
+	run func(*interpreter.ExecutionFrame) ref.Val
 }
 
-func (c meteredCall) Eval(vars interpreter.Activation) ref.Val {
-	return c.Exec(interpreter.AsFrame(vars))
+func (c call) Exec(frame *interpreter.ExecutionFrame) ref.Val { return c.run(frame) }
+func (c call) Eval(vars interpreter.Activation) ref.Val       { return c.run(interpreter.AsFrame(vars)) }
+
+// metered counts what a function has made. It is for functions whose result is not much more than their arguments; the
+// others have guards.
+func metered(step interpreter.InterpretableCall) call {
+	return call{step, func(frame *interpreter.ExecutionFrame) ref.Val {
+		out := step.Exec(frame)
+		if bytes := made(step.Function(), out); bytes > 0 {
+			charge(meterOf(frame), bytes, step.Function())
+		}
+		return out
+	}}
 }
+
+// argument is an argument of a call, with another way to compute it.
+type argument struct {
+	interpreter.InterpretableV2
+	run func(*interpreter.ExecutionFrame) ref.Val
+}
+
+func (a argument) Exec(frame *interpreter.ExecutionFrame) ref.Val { return a.run(frame) }
+func (a argument) Eval(vars interpreter.Activation) ref.Val       { return a.run(interpreter.AsFrame(vars)) }
 
 // asks has functions of Kyverno's libraries that ask somebody else, in small letters.
 var asks = map[string]bool{"list": true, "get": true, "post": true, "getmetadata": true}
@@ -125,19 +139,15 @@ var asks = map[string]bool{"list": true, "get": true, "post": true, "getmetadata
 // not get.
 type During interface{ During(ctx context.Context) any }
 
-// receiver is the argument of a function of Kyverno's libraries that has what they ask with.
-type receiver struct{ interpreter.InterpretableV2 }
-
-func (r receiver) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	value := r.InterpretableV2.Exec(frame)
-	if !strings.HasSuffix(value.Type().TypeName(), ".Context") { // Of another library's function with that name.
-		return value
-	}
-	return boundValue{value, frame}
-}
-
-func (r receiver) Eval(vars interpreter.Activation) ref.Val {
-	return r.Exec(interpreter.AsFrame(vars))
+// receiver binds the argument of a function of Kyverno's libraries that has what they ask with.
+func receiver(step interpreter.InterpretableV2) argument {
+	return argument{step, func(frame *interpreter.ExecutionFrame) ref.Val {
+		value := step.Exec(frame)
+		if !strings.HasSuffix(value.Type().TypeName(), ".Context") { // Of another library's function with that name.
+			return value
+		}
+		return boundValue{value, frame}
+	}}
 }
 
 // boundValue is the value of such an argument.
@@ -175,45 +185,33 @@ func (c meteredConstructor) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
 
-// guardedCall is a call of a function that looks at the arguments first.
-type guardedCall struct {
-	interpreter.InterpretableCall
-	guard guard
-	apply functions.FunctionOp
-}
-
-func (c guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	args := c.Args()
-	values := make([]ref.Val, len(args))
-	for i, arg := range args {
-		values[i] = arg.Exec(frame)
-		if types.IsUnknownOrError(values[i]) {
-			return values[i]
+// guarded calls a function that looks at the arguments first.
+func guarded(step interpreter.InterpretableCall, known guard, apply functions.FunctionOp) call {
+	return call{step, func(frame *interpreter.ExecutionFrame) ref.Val {
+		args := step.Args()
+		values := make([]ref.Val, len(args))
+		for i, arg := range args {
+			values[i] = arg.Exec(frame)
+			if types.IsUnknownOrError(values[i]) {
+				return values[i]
+			}
 		}
-	}
-	m := meterOf(frame)
-	if c.guard.replace != nil {
-		return types.LabelErrNode(c.ID(), c.guard.replace(m, values))
-	}
-	charge(m, c.guard.estimate(values), c.Function())
-	return types.LabelErrNode(c.ID(), c.apply(values...))
+		m := meterOf(frame)
+		if known.replace != nil {
+			return types.LabelErrNode(step.ID(), known.replace(m, values))
+		}
+		charge(m, known.estimate(values), step.Function())
+		return types.LabelErrNode(step.ID(), apply(values...))
+	}}
 }
 
-func (c guardedCall) Eval(vars interpreter.Activation) ref.Val {
-	return c.Exec(interpreter.AsFrame(vars))
-}
-
-// writtenArgument is an argument that a function of another library writes as JSON.
-type writtenArgument struct{ interpreter.InterpretableV2 }
-
-func (a writtenArgument) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	value := a.InterpretableV2.Exec(frame)
-	charge(meterOf(frame), bytesOfWritten([]ref.Val{value}), "post")
-	return value
-}
-
-func (a writtenArgument) Eval(vars interpreter.Activation) ref.Val {
-	return a.Exec(interpreter.AsFrame(vars))
+// writtenArgument counts an argument that a function of another library writes as JSON.
+func writtenArgument(step interpreter.InterpretableV2) argument {
+	return argument{step, func(frame *interpreter.ExecutionFrame) ref.Val {
+		value := step.Exec(frame)
+		charge(meterOf(frame), bytesOfWritten([]ref.Val{value}), "post")
+		return value
+	}}
 }
 
 // charge ends the program if the meter has too little left. An error as a value would not do: CEL's
