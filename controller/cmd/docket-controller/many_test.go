@@ -39,8 +39,8 @@ func peak(run func()) uint64 {
 	return most
 }
 
-// TestManyFiles: 10,000 files are read and evaluated with progress on lines of their own, in a few hundred MB. It is not parallel: the heap is
-// that of all tests.
+// TestManyFiles: 10,000 files are read and evaluated with progress on lines of their own, in a few hundred MB. It is
+// not parallel: the heap is that of all tests.
 func TestManyFiles(t *testing.T) {
 	const (
 		files = 10_000

@@ -53,6 +53,26 @@ func ContentOf(object *unstructured.Unstructured) (Content, error) {
 	return HashOf([]any{object.GetLabels(), annotations, content})
 }
 
+// CopyJSON copies a JSON value, with its scalars as scalar returns them.
+func CopyJSON(value any, scalar func(any) any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, item := range value {
+			out[key] = CopyJSON(item, scalar)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = CopyJSON(item, scalar)
+		}
+		return out
+	default:
+		return scalar(value)
+	}
+}
+
 // HashOf returns the hash of any JSON value.
 func HashOf(value any) (Content, error) {
 	data, err := json.Marshal(value)

@@ -17,10 +17,10 @@ import (
 
 // Compiler compiles the objects that users write.
 type Compiler interface {
-	// Compile returns the policy that object describes, with those of the exceptions, and
-	// bindings ([ExceptionKinds]), that refer to it. It never fails: a policy that can't be evaluated has a [Policy.Problem], and gives error results for everything
-	// that its targets match. Expired exceptions ([ExpiryOf]) don't count, so the caller has to compile again
-	// when one expires.
+	// Compile returns the policy that object describes, with those of the exceptions, and bindings ([ExceptionKinds]),
+	// that refer to it. It never fails: a policy that can't be evaluated has a [Policy.Problem], and gives error results
+	// for everything that its targets match. Expired exceptions ([ExpiryOf]) don't count, so the caller has to compile
+	// again when one expires.
 	Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) Policy
 }
 

@@ -72,7 +72,8 @@ func (c *converter) rule(p kyvernov1.PolicyInterface, rule *kyvernov1.Rule, fiel
 			return nil, err
 		}
 	} else {
-		check, err := c.check(rule.Validation, s, field+".validate")
+		v := rule.Validation
+		check, err := c.check(at(c.object), step{v.Deny, v.GetPattern(), v.GetAnyPattern(), v.ForEachValidation}, s, 0, field+".validate")
 		if err != nil {
 			return nil, err
 		}
@@ -218,23 +219,30 @@ func (c *converter) autogenSettings(p kyvernov1.PolicyInterface, spec map[string
 	}
 }
 
-// check converts what a rule or a step of a loop checks, of one resource.
-func (c *converter) check(v *kyvernov1.Validation, s scope, field string) (checked, error) {
+// step is what a rule or a step of a loop checks.
+type step struct {
+	deny                *kyvernov1.Deny
+	pattern, anyPattern any
+	loops               []kyvernov1.ForEachValidation
+}
+
+// check converts a step for the value at a place. Loops in it have the nesting.
+func (c *converter) check(p place, one step, s scope, nesting int, field string) (checked, error) {
 	switch {
-	case v.Deny != nil:
-		return c.deny(v.Deny, s, field+".deny.conditions")
-	case v.GetPattern() != nil:
-		return c.patternCheck(at(c.object), []any{v.GetPattern()}, field+".pattern")
-	case v.GetAnyPattern() != nil:
-		patterns, ok := v.GetAnyPattern().([]any)
+	case one.deny != nil:
+		return c.deny(one.deny, s, field+".deny.conditions")
+	case one.pattern != nil:
+		return c.patternCheck(p, []any{one.pattern}, field+".pattern")
+	case one.anyPattern != nil:
+		patterns, ok := one.anyPattern.([]any)
 		if !ok {
 			return checked{}, refuse(field+".anyPattern", "correct it", "it must be a list")
 		}
-		return c.patternCheck(at(c.object), patterns, field+".anyPattern")
-	case len(v.ForEachValidation) > 0:
-		return c.loops(v.ForEachValidation, s, 0, field+".foreach")
+		return c.patternCheck(p, patterns, field+".anyPattern")
+	case len(one.loops) > 0:
+		return c.loops(one.loops, s, nesting, field+".foreach")
 	default:
-		return checked{}, refuse(field, "remove the rule", "the rule checks nothing")
+		return checked{}, refuse(field, "remove it", "it checks nothing")
 	}
 }
 
@@ -333,7 +341,7 @@ func (c *converter) loop(loop *kyvernov1.ForEachValidation, s scope, nesting int
 		}
 		before = and(preconditions.guard, preconditions.ok)
 	}
-	body, err := c.loopBody(loop, element, inner, nesting, field)
+	body, err := c.check(*element.path, step{loop.Deny, loop.GetPattern(), loop.GetAnyPattern(), loop.GetForEachValidation()}, inner, nesting+1, field)
 	if err != nil {
 		return checked{}, err
 	}
@@ -344,25 +352,6 @@ func (c *converter) loop(loop *kyvernov1.ForEachValidation, s scope, nesting int
 		applies = comparison(list.in(bindsPrimary) + ".size() > 0")
 	}
 	return checked{applies, ok}, nil
-}
-
-func (c *converter) loopBody(loop *kyvernov1.ForEachValidation, element term, s scope, nesting int, field string) (checked, error) {
-	switch {
-	case loop.Deny != nil:
-		return c.deny(loop.Deny, s, field+".deny.conditions")
-	case loop.GetPattern() != nil:
-		return c.patternCheck(*element.path, []any{loop.GetPattern()}, field+".pattern")
-	case loop.GetAnyPattern() != nil:
-		patterns, ok := loop.GetAnyPattern().([]any)
-		if !ok {
-			return checked{}, refuse(field+".anyPattern", "correct it", "it must be a list")
-		}
-		return c.patternCheck(*element.path, patterns, field+".anyPattern")
-	case len(loop.GetForEachValidation()) > 0:
-		return c.loops(loop.GetForEachValidation(), s, nesting+1, field+".foreach")
-	default:
-		return checked{}, refuse(field, "remove it", "the loop checks nothing")
-	}
 }
 
 // listOf returns the elements of a loop: what is no list is the only one.

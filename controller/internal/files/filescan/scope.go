@@ -16,8 +16,8 @@ type Extent interface {
 }
 
 // Keep returns which of the results that a server had before a scan stay: those that the scan can't replace. It
-// replaces results of its policies for the subjects that the source covers. If allPolicies is set, the scan had
-// all policies that exist; if the source is complete, too, results of other policies are removed as well, except those of
+// replaces results of its policies for the subjects that the source covers. If allPolicies is set, the scan had all
+// policies that exist; if the source is complete, too, results of other policies are removed as well, except those of
 // kinds that only Kyverno evaluates.
 func Keep(policies []policy.Policy, extent Extent, allPolicies bool) func(policy.Identity, policy.Reference, string) bool {
 	scanned := make(map[policy.Identity]bool, len(policies))

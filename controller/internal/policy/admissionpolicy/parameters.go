@@ -111,7 +111,7 @@ func (p *admissionPolicy) find(ctx context.Context, kind *admissionregistrationv
 			continue
 		}
 		if ref.Name == object.GetName() || selector != nil && selector.Matches(labels.Set(object.GetLabels())) {
-			found = append(found, &unstructured.Unstructured{Object: numbers(content).(map[string]any)})
+			found = append(found, &unstructured.Unstructured{Object: policy.CopyJSON(content, integer).(map[string]any)})
 		}
 	}
 	return found, nil
@@ -130,26 +130,11 @@ func (c *Compiler) namespaced(kind *admissionregistrationv1.ParamKind) bool {
 	return err != nil || mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
-// numbers copies a value and makes the whole numbers in it integers: the context cache has numbers as
-// JMESPath wants them, all of them floats, and CEL knows the difference.
-func numbers(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(value))
-		for key, one := range value {
-			out[key] = numbers(one)
-		}
-		return out
-	case []any:
-		out := make([]any, len(value))
-		for i, one := range value {
-			out[i] = numbers(one)
-		}
-		return out
-	case float64:
-		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
-			return int64(value)
-		}
+// integer makes an integer of a whole number: the context cache has numbers as JMESPath wants them, all of them floats,
+// and CEL knows the difference.
+func integer(value any) any {
+	if number, ok := value.(float64); ok && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+		return int64(number)
 	}
 	return value
 }

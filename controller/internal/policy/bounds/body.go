@@ -36,8 +36,8 @@ func (s *Scanner) Cost(data []byte) int64 {
 	return int64(len(data)) + tokenBytes*int64(tokens)
 }
 
-// chunkBytes is how much is read at a time. What is read stays in such pieces: a buffer that grows would leave several times its
-// size behind.
+// chunkBytes is how much is read at a time. What is read stays in such pieces: a buffer that grows would leave several
+// times its size behind.
 const chunkBytes = 128 << 10
 
 // Answer is a body that was read. Its consumer reads it once more, which frees it.
@@ -47,8 +47,8 @@ type Answer struct {
 	Len int64
 }
 
-// Read reads a body to its end, and counts what it takes for the evaluation of the context. For a body of more than limit bytes
-// it returns an [*Error] that says what it is.
+// Read reads a body to its end, and counts what it takes for the evaluation of the context. For a body of more than
+// limit bytes it returns an [*Error] that says what it is.
 func Read(ctx context.Context, body io.Reader, limit int64, what string) (*Answer, error) {
 	out, scanner := &Answer{}, Scanner{}
 	for {

@@ -73,8 +73,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestBudget: small answers never wait; of larger ones a few are decoded at one time, of the largest one. A waiter continues
-// when others end, and gets an error that says so when its time has ended.
+// TestBudget: small answers never wait; of larger ones a few are decoded at one time, of the largest one. A waiter
+// continues when others end, and gets an error that says so when its time has ended.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -66,8 +66,8 @@ type Account struct {
 
 	mu   sync.Mutex
 	used int64
-	// hasMedium and hasOnly tell which turns it has. They are taken in this order, so that no two evaluations wait for each
-	// other.
+	// hasMedium and hasOnly tell which turns it has. They are taken in this order, so that no two evaluations wait for
+	// each other.
 	hasMedium, hasOnly bool
 	// closed lets nobody take a turn that would never be given back.
 	closed bool

@@ -46,8 +46,8 @@ type outsideCase struct {
 	bound string
 }
 
-// TestOutside promises that a process takes little memory for what policies have it read, and says which bound it was: one
-// evaluation alone, and twelve at a time, each case in a process of its own.
+// TestOutside promises that a process takes little memory for what policies have it read, and says which bound it was:
+// one evaluation alone, and twelve at a time, each case in a process of its own.
 func TestOutside(t *testing.T) {
 	for name, test := range outsideCases(t) {
 		for _, count := range []int{1, together} {

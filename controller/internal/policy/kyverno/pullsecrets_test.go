@@ -23,8 +23,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/registry/registrytest"
 )
 
-// TestNamespacedPoliciesHaveNoCredentials: what the controller may pull, or has just read for a policy of the cluster, a namespaced
-// policy does not see; nor does it choose credentials of the controller, or plain HTTP.
+// TestNamespacedPoliciesHaveNoCredentials: what the controller may pull, or has just read for a policy of the cluster,
+// a namespaced policy does not see; nor does it choose credentials of the controller, or plain HTTP.
 func TestNamespacedPoliciesHaveNoCredentials(t *testing.T) {
 	t.Parallel()
 	images, key := registrytest.New(t), registrytest.NewKey(t)

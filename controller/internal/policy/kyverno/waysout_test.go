@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the table of ways out")
 
-// TestWaysOut: the page on images says of each way out who may use it, with whose credentials, to which addresses, and what the
-// code bounds.
+// TestWaysOut: the page on images says of each way out who may use it, with whose credentials, to which addresses, and
+// what the code bounds.
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = "../../../../docs/controller/images.md", "<!-- ways out: written by TestWaysOut -->\n", "<!-- end of ways out -->"

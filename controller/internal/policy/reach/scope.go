@@ -40,7 +40,8 @@ func Refused(err error) bool {
 }
 
 const (
-	// maxAnswer is how many bytes an answer to a cluster policy may have, and maxNamespacedAnswer one to a namespaced policy.
+	// maxAnswer is how many bytes an answer to a cluster policy may have, and maxNamespacedAnswer one to a namespaced
+	// policy.
 	maxAnswer           = 32 << 20
 	maxNamespacedAnswer = 16 << 20
 )

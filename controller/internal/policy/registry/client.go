@@ -63,8 +63,8 @@ const apiPrefix = "/v2/"
 type Config struct {
 	// Control, if not nil, decides to which addresses connections may be made, as that of a dialer.
 	Control func(network, address string, connection syscall.RawConn) error
-	// Public, if not nil, returns an error for addresses that are not public, nor allowed all the same. It is asked where a
-	// registry's answer leads to another host, and for all requests of namespaced policies.
+	// Public, if not nil, returns an error for addresses that are not public, nor allowed all the same. It is asked where
+	// a registry's answer leads to another host, and for all requests of namespaced policies.
 	Public func(netip.Addr) error
 	// Age is how long answers are used; [DefaultAge] if zero.
 	Age time.Duration

@@ -288,8 +288,8 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// TestRefusalsLoseTheirText: of an answer that is no success, the status and the codes are left, since who names a registry
-// can name any server.
+// TestRefusalsLoseTheirText: of an answer that is no success, the status and the codes are left, since who names a
+// registry can name any server.
 func TestRefusalsLoseTheirText(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ body, want string }{
@@ -327,8 +327,8 @@ func elsewhere(address netip.Addr) error {
 	return nil
 }
 
-// TestRegistriesSendOnInPublicOnly: a registry may be at any address, but where it sends on for tokens and blobs is a public
-// one, and asked over https; all that a namespaced policy asks is.
+// TestRegistriesSendOnInPublicOnly: a registry may be at any address, but where it sends on for tokens and blobs is a
+// public one, and asked over https; all that a namespaced policy asks is.
 func TestRegistriesSendOnInPublicOnly(t *testing.T) {
 	t.Parallel()
 	inside, asked := server(t, func(http.ResponseWriter, *http.Request) {})

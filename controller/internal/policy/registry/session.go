@@ -44,8 +44,8 @@ type record struct {
 	notes    map[string]bool
 }
 
-// Session returns a session that has no credentials but those of the controller. Plain tells that registries may send on to plain
-// HTTP.
+// Session returns a session that has no credentials but those of the controller. Plain tells that registries may send
+// on to plain HTTP.
 func (c *Client) Session(plain bool) *Session {
 	return &Session{client: c, record: &record{asked: map[string]bool{}, troubles: map[string]error{}, notes: map[string]bool{}}, way: way{plain: true}, elsewhere: way{public: true, plain: plain}}
 }
@@ -56,8 +56,8 @@ func (s *Session) As(credentials string) *Session {
 	return &Session{client: s.client, record: s.record, scope: credentials, way: s.way, elsewhere: s.elsewhere}
 }
 
-// Confined returns the same session for the requests of a namespaced policy: registries are asked as others are where they
-// send on.
+// Confined returns the same session for the requests of a namespaced policy: registries are asked as others are where
+// they send on.
 func (s *Session) Confined() *Session {
 	return &Session{client: s.client, record: s.record, scope: s.scope, way: s.elsewhere, elsewhere: s.elsewhere}
 }
@@ -88,8 +88,8 @@ func (s *Session) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// wayOf returns the way of a request. Tokens are where a registry says: over https, and at a public address unless it is the
-// registry itself that gives them.
+// wayOf returns the way of a request. Tokens are where a registry says: over https, and at a public address unless it
+// is the registry itself that gives them.
 func (s *Session) wayOf(request *http.Request) way {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,8 +109,8 @@ func (t *transports) checkName(host string) error {
 	return nil
 }
 
-// follow sends a request, and follows redirects: registries keep large answers elsewhere. Where they lead to another host, it
-// has to be a public one, and gets no credentials.
+// follow sends a request, and follows redirects: registries keep large answers elsewhere. Where they lead to another
+// host, it has to be a public one, and gets no credentials.
 func (c *Client) follow(ctx context.Context, request *http.Request, w way) (*http.Response, error) {
 	public := w.public
 	for hop := 0; ; hop++ {

@@ -51,8 +51,8 @@ func newRegistryAccess(c Config) *RegistryAccess {
 	return &RegistryAccess{Images: *c.Images, secrets: newSecretCache(c.Kubernetes)}
 }
 
-// Session returns one for an evaluation of a policy with a scope; nil if registries are not asked. That of a namespaced policy
-// shares no answers with any that has credentials.
+// Session returns one for an evaluation of a policy with a scope; nil if registries are not asked. That of a namespaced
+// policy shares no answers with any that has credentials.
 func (a *RegistryAccess) Session(scope reach.Scope) *registry.Session {
 	if a == nil {
 		return nil
@@ -88,8 +88,8 @@ func (a *RegistryAccess) Lister(ctx context.Context, scope reach.Scope) *SecretL
 	return &SecretLister{Context: ctx, scope: scope, cache: a.secrets}
 }
 
-// Keychain has the credentials for policies that have none of their own: those of the controller, and none for a namespaced
-// policy.
+// Keychain has the credentials for policies that have none of their own: those of the controller, and none for a
+// namespaced policy.
 func (a *RegistryAccess) Keychain(ctx context.Context, scope reach.Scope) authn.Keychain {
 	if scope.Namespace != "" {
 		return authn.NewMultiKeychain()

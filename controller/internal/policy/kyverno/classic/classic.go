@@ -250,8 +250,8 @@ func (p *classicPolicy) split() error {
 	return nil
 }
 
-// compileRules compiles the checks that are in CEL, and reads patterns. The rules whose evaluation is left to the engine
-// are compiled for the errors only: the engine reports them as failures of the resource.
+// compileRules compiles the checks that are in CEL, and reads patterns. The rules whose evaluation is left to the
+// engine are compiled for the errors only: the engine reports them as failures of the resource.
 func (p *classicPolicy) compileRules(rules []*rule) error {
 	var problems []error
 	alone := p.exceptions == nil && !p.writesSubject()

@@ -79,10 +79,10 @@ func (e *classicEvaluation) Step(ctx context.Context, i int) ([]policy.Result, e
 	}
 	rule := e.rules[i]
 	if rule.cel != nil {
-		return e.stepCEL(ctx, rule)
+		return e.stepWithout(rule, func() (policy.Result, error) { return e.view.evaluateCEL(ctx, rule.cel) })
 	}
 	if object := e.view.compared(); rule.pattern != nil && object != nil {
-		return e.stepPattern(rule, object), nil
+		return e.stepWithout(rule, func() (policy.Result, error) { return toResult(rule.pattern.evaluate(object)), nil })
 	}
 	if e.engine == nil {
 		e.prepare()
@@ -113,25 +113,17 @@ func (e *classicEvaluation) Step(ctx context.Context, i int) ([]policy.Result, e
 	return base.Undecided(results, session), nil
 }
 
-func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.Result, error) {
+// stepWithout evaluates a rule without the engine.
+func (e *classicEvaluation) stepWithout(rule *rule, evaluate func() (policy.Result, error)) ([]policy.Result, error) {
 	if !e.view.matches(rule) {
 		return nil, nil
 	}
-	result, err := e.view.evaluateCEL(ctx, rule.cel)
+	result, err := evaluate()
 	if err != nil {
 		return nil, err
 	}
 	e.applied = e.applied || result.Outcome == report.OutcomePass || result.Outcome == report.OutcomeFail
 	return []policy.Result{result}, nil
-}
-
-func (e *classicEvaluation) stepPattern(rule *rule, object map[string]any) []policy.Result {
-	if !e.view.matches(rule) {
-		return nil
-	}
-	result := toResult(rule.pattern.evaluate(object))
-	e.applied = e.applied || result.Outcome == report.OutcomePass || result.Outcome == report.OutcomeFail
-	return []policy.Result{result}
 }
 
 func (e *classicEvaluation) prepare() {

@@ -4,6 +4,7 @@
 package classic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -102,16 +103,19 @@ func (d *document) use() (enginecontext.Interface, error) {
 func (d *document) fill(made enginecontext.Interface, settings config.Configuration) error {
 	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(d.object.Object)}
 	d.shown = object.Object
-	if err := made.AddNamespace(object.GetNamespace()); err != nil {
-		return fmt.Errorf("cannot show the namespace to expressions: %w", err)
+	return cmp.Or(
+		shown("the namespace", made.AddNamespace(object.GetNamespace())),
+		shown("the images", made.AddImageInfos(object, settings)),
+		shown("the operation", made.AddOperation(string(kyvernov1.Create))),
+	)
+}
+
+// shown names what expressions do not see because of an error.
+func shown(what string, err error) error {
+	if err == nil {
+		return nil
 	}
-	if err := made.AddImageInfos(object, settings); err != nil {
-		return fmt.Errorf("cannot show the images to expressions: %w", err)
-	}
-	if err := made.AddOperation(string(kyvernov1.Create)); err != nil {
-		return fmt.Errorf("cannot show the operation to expressions: %w", err)
-	}
-	return nil
+	return fmt.Errorf("cannot show %s to expressions: %w", what, err)
 }
 
 // over returns the variables of the Interface with those that are beside it.

@@ -4,13 +4,15 @@
 package classic
 
 import (
-	"fmt"
+	"cmp"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	"github.com/kyverno/kyverno/pkg/config"
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // requestDocument is what a [document] has of a request. While the engine looks at the old object,
@@ -32,20 +34,7 @@ func (d *requestDocument) begin() {
 func (d *requestDocument) fill(made enginecontext.Interface, settings config.Configuration) error {
 	content, err := d.content()
 	if err != nil {
-		return fmt.Errorf("cannot show the request to expressions: %w", err)
-	}
-	if err := made.AddVariable("request", content); err != nil {
-		return fmt.Errorf("cannot show the request to expressions: %w", err)
-	}
-	// This is not only a field.
-	if err := made.AddOperation(string(d.view.request.Operation)); err != nil {
-		return fmt.Errorf("cannot show the operation to expressions: %w", err)
-	}
-	if err := made.AddUserInfo(d.view.info); err != nil {
-		return fmt.Errorf("cannot show the user to expressions: %w", err)
-	}
-	if err := made.AddServiceAccount(d.view.info.AdmissionUserInfo.Username); err != nil {
-		return fmt.Errorf("cannot show the service account to expressions: %w", err)
+		return shown("the request", err)
 	}
 	images := &unstructured.Unstructured{}
 	switch object, ok := content["object"].(map[string]any); {
@@ -54,10 +43,13 @@ func (d *requestDocument) fill(made enginecontext.Interface, settings config.Con
 	case d.view.new != nil:
 		images.Object = runtime.DeepCopyJSON(d.view.new.Object)
 	}
-	if err := made.AddImageInfos(images, settings); err != nil {
-		return fmt.Errorf("cannot show the images to expressions: %w", err)
-	}
-	return nil
+	return cmp.Or(
+		shown("the request", made.AddVariable(requestVariable, content)),
+		shown("the operation", made.AddOperation(string(d.view.request.Operation))), // This is not only a field.
+		shown("the user", made.AddUserInfo(d.view.info)),
+		shown("the service account", made.AddServiceAccount(d.view.info.AdmissionUserInfo.Username)),
+		shown("the images", made.AddImageInfos(images, settings)),
+	)
 }
 
 // content returns the request as JSON has it.
@@ -70,35 +62,21 @@ func (d *requestDocument) content() (map[string]any, error) {
 		return nil, err
 	}
 	if request.New != nil {
-		out["object"] = fractional(request.New.Object)
+		out["object"] = policy.CopyJSON(request.New.Object, fractional)
 	}
 	if request.Old != nil {
-		out["oldObject"] = fractional(request.Old.Object)
+		out["oldObject"] = policy.CopyJSON(request.Old.Object, fractional)
 	}
 	return out, nil
 }
 
-// fractional copies a JSON value. Whole numbers become floating-point ones, as in Kyverno's webhook,
-// which reads the request as JSON: JMESPath's comparisons know no others.
+// fractional makes a floating-point number of a whole one, as in Kyverno's webhook, which reads the request as JSON:
+// JMESPath's comparisons know no others.
 func fractional(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(value))
-		for key, item := range value {
-			out[key] = fractional(item)
-		}
-		return out
-	case []any:
-		out := make([]any, len(value))
-		for i, item := range value {
-			out[i] = fractional(item)
-		}
-		return out
-	case int64:
-		return float64(value)
-	default:
-		return value
+	if number, ok := value.(int64); ok {
+		return float64(number)
 	}
+	return value
 }
 
 // replace shows other objects from now on. What is not made yet is shown when it is.
@@ -116,13 +94,11 @@ func (d *requestDocument) replay(made enginecontext.Interface) error {
 	if !d.replaced {
 		return nil
 	}
-	if err := made.AddResource(runtime.DeepCopyJSON(d.new)); err != nil {
-		return fmt.Errorf("cannot show another object to expressions: %w", err)
-	}
-	if err := made.AddOldResource(runtime.DeepCopyJSON(d.old)); err != nil {
-		return fmt.Errorf("cannot show another old object to expressions: %w", err)
-	}
-	return d.setOperation(made, d.operation)
+	return cmp.Or(
+		shown("another object", made.AddResource(runtime.DeepCopyJSON(d.new))),
+		shown("another old object", made.AddOldResource(runtime.DeepCopyJSON(d.old))),
+		d.setOperation(made, d.operation),
+	)
 }
 
 func (d *requestDocument) setOperation(made enginecontext.Interface, operation kyvernov1.AdmissionOperation) error {
@@ -130,8 +106,5 @@ func (d *requestDocument) setOperation(made enginecontext.Interface, operation k
 	if made == nil {
 		return nil
 	}
-	if err := made.AddOperation(string(operation)); err != nil {
-		return fmt.Errorf("cannot show another operation to expressions: %w", err)
-	}
-	return nil
+	return shown("another operation", made.AddOperation(string(operation)))
 }

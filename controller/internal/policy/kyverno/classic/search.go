@@ -344,7 +344,8 @@ func referenced(name string, args []gojmespath.ASTNode) (list, expression *gojme
 	return list, &expression.Children[0]
 }
 
-// callFor evaluates the expression for each element, and gives the library's function pairs of the value and the element.
+// callFor evaluates the expression for each element, and gives the library's function pairs of the value and the
+// element.
 func (i *search) callFor(name string, list, expression *gojmespath.ASTNode, value any) (any, error) {
 	given, err := i.known(list, value)
 	if err != nil {

@@ -34,9 +34,9 @@ func (l meterLibrary) ProgramOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{cel.CustomDecoratorV2(l.decorate), cel.InterruptCheckFrequency(interruptEvery)}
 }
 
-// Programs adds the library to the environments of k8s.io/apiserver from which Kyverno makes
-// all others: those of CEL policies have version 1.0, of those that mutate 2.0, those of CEL rules the default version. It
-// has to come before the first policy is compiled.
+// Programs adds the library to the environments of k8s.io/apiserver from which Kyverno makes all others: those of CEL
+// policies have version 1.0, of those that mutate 2.0, those of CEL rules the default version. It has to come before
+// the first policy is compiled.
 func Programs() error {
 	guards, err := newGuards()
 	if err != nil {
@@ -135,8 +135,8 @@ func (a argument) Eval(vars interpreter.Activation) ref.Val       { return a.run
 // asks has functions of Kyverno's libraries that ask somebody else, in small letters.
 var asks = map[string]bool{"list": true, "get": true, "post": true, "getmetadata": true}
 
-// During is what a library asks with: a value that can be bound to the context of an evaluation, which CEL's functions do
-// not get.
+// During is what a library asks with: a value that can be bound to the context of an evaluation, which CEL's functions
+// do not get.
 type During interface{ During(ctx context.Context) any }
 
 // receiver binds the argument of a function of Kyverno's libraries that has what they ask with.
