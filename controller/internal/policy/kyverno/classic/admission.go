@@ -62,8 +62,8 @@ func ownAction(spec *kyvernov1.Spec, rule *kyvernov1.Rule) kyvernov1.ValidationF
 	return spec.ValidationFailureAction
 }
 
-// ruleOperations returns the operations at which a rule can say something. A rule that names none is about all, but a
-// pattern is never compared with what is being deleted, and only subresources are connected to.
+// ruleOperations returns the operations at which a rule can say something. A rule without operations is about all, but
+// a pattern is never compared with an object that is being deleted, and only subresources are connected to.
 func ruleOperations(rule *kyvernov1.Rule) []admissionv1.Operation {
 	if !rule.HasValidate() {
 		return nil
