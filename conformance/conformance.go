@@ -91,7 +91,7 @@ func tell(t *testing.T, result *runner.Result) {
 	})
 }
 
-// text returns what was sent and what came back.
+// text returns the request and the answer.
 func text(exchange *runner.Exchange) string {
 	if exchange == nil {
 		return ""

@@ -76,7 +76,7 @@ func PlaceOf(r *http.Request) *Place {
 	return p
 }
 
-// IsCore tells what is about namespaces and the like, which are not checked but used.
+// IsCore reports whether a request is for namespaces and the like, which checks use and do not check.
 func IsCore(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
 // Collection matches requests about all objects of a resource or those of a namespace.

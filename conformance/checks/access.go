@@ -17,7 +17,7 @@ import (
 
 const (
 	areaAccess = "Access"
-	// nobody is a user who has the rights of everybody only.
+	// nobody is a user with no rights except those of everybody.
 	nobody = "docket-conformance-nobody"
 	// strangers is the header of a request with a token that nobody has.
 	strangers = "Bearer docket-conformance-no-such-token"

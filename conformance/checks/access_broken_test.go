@@ -43,7 +43,7 @@ func asOwner(match broken.Match) func(http.Handler) http.Handler {
 	})
 }
 
-// knowingOwner has edit change requests. The owner's credentials are those of the first request.
+// knowingOwner has edit change requests. The owner's credentials come from the first request.
 func knowingOwner(edit func(r *http.Request, owner string)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		var owner atomic.Pointer[string]

@@ -6,7 +6,6 @@ package checks
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,13 +82,10 @@ var applies = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first")
 			response := p.Send(apply(p, secondManager, name, noteOne, "second")).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
-			status, _ := response.Status()
-			names := func(cause metav1.StatusCause) bool {
+			expected := "a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations." + noteOne
+			wantCause(response, expected, func(cause metav1.StatusCause) bool {
 				return cause.Type == metav1.CauseTypeFieldManagerConflict && strings.Contains(cause.Field, noteOne)
-			}
-			if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, names) {
-				response.Fail("a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations.%s", noteOne)
-			}
+			})
 			wantNotes(p, response, name, noteOne, "first")
 		},
 	},
@@ -168,8 +164,7 @@ func readManaged(p *runner.Probe, name string) (*unstructured.Unstructured, *run
 	return object, response
 }
 
-// wantManaged fails the check unless metadata.managedFields has an entry, with an annotation if one
-// is named.
+// wantManaged fails the check unless metadata.managedFields has an entry, with an annotation if one is named.
 func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *runner.Response, manager string, operation metav1.ManagedFieldsOperationType, note string) {
 	entry := managedBy(object, manager, operation)
 	expected := fmt.Sprintf("an entry in metadata.managedFields with the manager %s, the operation %s, the apiVersion %s and the fieldsType FieldsV1", manager, operation, p.GroupVersion)

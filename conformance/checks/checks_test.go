@@ -76,7 +76,7 @@ func wantAllPassed(t *testing.T, report *runner.Report) {
 	}
 }
 
-// results are shown only, but for questions, which are created only.
+// Clients can only read results, and only create questions.
 var results = schema.GroupVersion{Group: "results.docket.dev", Version: "v1alpha1"} //nolint:gochecknoglobals // A constant.
 
 // TestShownOnly: what is checked of objects that clients don't create is found wrong in servers that break the rules,

@@ -36,9 +36,7 @@ var creates = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Detail:      "Creates an object. Only the code is checked.",
 		Reference:   apiConventions + "#success-codes",
 		PerResource: true, Verbs: []string{"create", "get"},
-		Run: func(p *runner.Probe) {
-			p.Send(runner.Post(p.Collection(), p.New())).Want(http.StatusCreated)
-		},
+		Run: func(p *runner.Probe) { p.Send(runner.Post(p.Collection(), p.New())).Want(http.StatusCreated) },
 	},
 	{
 		ID: "create-answer", Area: areaCreates,

@@ -47,7 +47,7 @@ var deletes = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				p.Prepare("delete the object", runner.Delete(p.Path(name), options))
 				last := outlives(p, name)
 				if last == nil || holder(last) == graceHolder {
-					continue // Whoever runs it may take its time.
+					continue // The server that runs it may take its time.
 				}
 				if by := holder(last); by != "" {
 					runner.Leave("objects of the resource are held when they are deleted: %s", by)
@@ -141,7 +141,7 @@ var deletes = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Reference:   deleteOptionsPage,
 		PerResource: true, Verbs: []string{"create", "get", "delete"},
 		Run: func(p *runner.Probe) {
-			name := makeName(p)
+			name := p.Make().GetName()
 			p.Send(runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways"))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
 			keeps(p, name, afterRefusal)
 		},

@@ -32,68 +32,62 @@ var discovery = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Rule:      "The group is listed at /apis with all its versions, and its preferred version is one of them; the core group's version is listed at /api.",
 		Detail:    "The version must be there with its groupVersion. A new group may be missing for a few seconds.",
 		Reference: unaggregatedText,
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				if p.GroupVersion.Group == "" {
-					coreVersionListed(p)
-					return
-				}
-				response, group := groupOfList(p)
-				if group == nil {
-					response.Fail("the group %s among the groups", p.GroupVersion.Group)
-				}
-				wanted := metav1.GroupVersionForDiscovery{GroupVersion: p.GroupVersion.String(), Version: p.GroupVersion.Version}
-				if !slices.Contains(group.Versions, wanted) {
-					response.FailBecause(fmt.Sprintf("it has %s", versionsText(group.Versions)),
-						"the group %s to have the version %s with the groupVersion %s", group.Name, wanted.Version, wanted.GroupVersion)
-				}
-				if !slices.Contains(group.Versions, group.PreferredVersion) {
-					response.FailBecause(fmt.Sprintf("preferredVersion is %s", versionsText([]metav1.GroupVersionForDiscovery{group.PreferredVersion})),
-						"the preferredVersion of the group %s to be one of its versions: %s", group.Name, versionsText(group.Versions))
-				}
-			})
-		},
+		Run: settled(func(p *runner.Probe) {
+			if p.GroupVersion.Group == "" {
+				coreVersionListed(p)
+				return
+			}
+			response, group := groupOfList(p)
+			if group == nil {
+				response.Fail("the group %s among the groups", p.GroupVersion.Group)
+			}
+			wanted := metav1.GroupVersionForDiscovery{GroupVersion: p.GroupVersion.String(), Version: p.GroupVersion.Version}
+			if !slices.Contains(group.Versions, wanted) {
+				response.FailBecause(fmt.Sprintf("it has %s", versionsText(group.Versions)),
+					"the group %s to have the version %s with the groupVersion %s", group.Name, wanted.Version, wanted.GroupVersion)
+			}
+			if !slices.Contains(group.Versions, group.PreferredVersion) {
+				response.FailBecause(fmt.Sprintf("preferredVersion is %s", versionsText([]metav1.GroupVersionForDiscovery{group.PreferredVersion})),
+					"the preferredVersion of the group %s to be one of its versions: %s", group.Name, versionsText(group.Versions))
+			}
+		}),
 	},
 	{
 		ID: "discovery-documents-agree", Area: areaDiscovery,
 		Rule:      "/apis/GROUP agrees with what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
 		Detail:    "Compares names and versions, in any order. The core group has only the last document.",
 		Reference: unaggregatedText,
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				var list metav1.APIResourceList
-				response := wantDocument(p, runner.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
-				if list.Kind != "APIResourceList" || list.GroupVersion != p.GroupVersion.String() {
-					response.FailBecause(fmt.Sprintf("its kind is %q and its groupVersion %q", list.Kind, list.GroupVersion),
-						"an APIResourceList whose groupVersion is %s", p.GroupVersion)
-				}
-				if p.GroupVersion.Group == "" {
-					return
-				}
-				groupDocumentsAgree(p)
-			})
-		},
+		Run: settled(func(p *runner.Probe) {
+			var list metav1.APIResourceList
+			response := wantDocument(p, runner.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
+			if list.Kind != "APIResourceList" || list.GroupVersion != p.GroupVersion.String() {
+				response.FailBecause(fmt.Sprintf("its kind is %q and its groupVersion %q", list.Kind, list.GroupVersion),
+					"an APIResourceList whose groupVersion is %s", p.GroupVersion)
+			}
+			if p.GroupVersion.Group == "" {
+				return
+			}
+			groupDocumentsAgree(p)
+		}),
 	},
 	{
 		ID: "discovery-aggregated", Area: areaDiscovery,
 		Rule:      "The aggregated discovery document has the same resources, with the same properties, as the document of the group version.",
 		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories, and subresources. Skipped if the server has no aggregated discovery, or says that it is stale.",
 		Reference: aggregatedText,
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				response, list := aggregatedDocument(p)
-				version := versionOf(list, p.GroupVersion)
-				if version == nil {
-					response.Fail("the group version %s in the aggregated document", p.GroupVersion)
-				}
-				if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
-					runner.Stop(errStale)
-				}
-				_, resources := resourcesOf(p)
-				wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
-				failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
-			})
-		},
+		Run: settled(func(p *runner.Probe) {
+			response, list := aggregatedDocument(p)
+			version := versionOf(list, p.GroupVersion)
+			if version == nil {
+				response.Fail("the group version %s in the aggregated document", p.GroupVersion)
+			}
+			if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
+				runner.Stop(errStale)
+			}
+			_, resources := resourcesOf(p)
+			wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
+			failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
+		}),
 	},
 	{
 		ID: "discovery-etag", Area: areaDiscovery,
@@ -144,8 +138,7 @@ func groupDocumentsAgree(p *runner.Probe) {
 	}
 }
 
-// etagTries is how often the document may change between two requests: other kinds of a cluster come
-// and go.
+// etagTries is how often the document may change between two requests: other kinds of a cluster come and go.
 const etagTries = 5
 
 // aggregatedRequest asks for the aggregated document as clients do: one of the other sort will do.
@@ -165,9 +158,7 @@ func aggregatedDocument(p *runner.Probe) (*runner.Response, *apidiscovery.APIGro
 		runner.Leave("the server has no aggregated discovery of the version apidiscovery.k8s.io/v2")
 	}
 	list := &apidiscovery.APIGroupDiscoveryList{}
-	if err := json.Unmarshal(response.Body, list); err != nil {
-		response.FailBecause("it can't be read: "+err.Error(), "an APIGroupDiscoveryList")
-	}
+	readDocument(response, "an APIGroupDiscoveryList", list)
 	return response, list
 }
 

@@ -202,7 +202,7 @@ func (t *verbTrials) request(verb string) (runner.Request, bool) {
 	missing.SetGroupVersionKind(t.Resource.GVK())
 	missing.SetName(t.Name())
 	missing.SetNamespace(t.Namespace)
-	missing.SetUID("00000000-0000-0000-0000-000000000000") // Not even a server that creates what is not there may do so.
+	missing.SetUID("00000000-0000-0000-0000-000000000000") // Even a server that creates missing objects must refuse this.
 	object := missing
 	if t.own != nil && !listed {
 		object = t.own

@@ -125,12 +125,7 @@ const (
 // annotated returns a new object whose metadata is not only labels.
 func annotated(p *runner.Probe) *unstructured.Unstructured {
 	object := p.New()
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[stepLabel] = "first"
-	object.SetAnnotations(annotations)
+	addNotes(object, stepLabel, "first")
 	return object
 }
 

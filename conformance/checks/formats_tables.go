@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/docket-project/docket/conformance/runner"
 )
@@ -89,10 +90,7 @@ var formatsTables = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			if p.Resource.ShownOnly() {
 				wanted = wanted[:1] // Others may be on further pages.
 			}
-			missing := map[string]bool{}
-			for _, name := range wanted {
-				missing[name] = true
-			}
+			missing := sets.New(wanted...)
 			list, response := getTable(p, p.Collection(), ours(p)...)
 			names := -1
 			for i, column := range list.ColumnDefinitions {
@@ -219,8 +217,8 @@ var formatsTables = []runner.Check{ //nolint:gochecknoglobals // A constant.
 	},
 }
 
-// rowOfEvent returns the row of the Table of an event, or what is wrong with it. The number of columns
-// is that of the last Table that had any.
+// rowOfEvent returns the row of the Table of an event, or what is wrong with it. columns keeps the number of columns of
+// the last Table that had any.
 func rowOfEvent(event *runner.Event, columns *int) (r *row, found string) {
 	document, err := json.Marshal(event.Object.Object)
 	if err != nil {

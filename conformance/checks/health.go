@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -24,19 +23,17 @@ var health = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Rule:      "A healthy server returns 200 at /livez and /readyz, or at the older /healthz.",
 		Detail:    "Tries for a few seconds. The text of the answer is for people and is not checked.",
 		Reference: "https://kubernetes.io/docs/reference/using-api/health-checks/#api-endpoints-for-health",
-		Run: func(p *runner.Probe) {
+		Run: settled(func(p *runner.Probe) {
 			// A server may be busy with something for a moment.
-			whenSettled(p, func() {
-				live := p.Send(runner.Get("/livez"))
-				ready := p.Send(runner.Get("/readyz"))
-				if live.Code == http.StatusNotFound && ready.Code == http.StatusNotFound {
-					p.Send(runner.Get("/healthz")).Want(http.StatusOK)
-					return
-				}
-				live.Want(http.StatusOK)
-				ready.Want(http.StatusOK)
-			})
-		},
+			live := p.Send(runner.Get("/livez"))
+			ready := p.Send(runner.Get("/readyz"))
+			if live.Code == http.StatusNotFound && ready.Code == http.StatusNotFound {
+				p.Send(runner.Get("/healthz")).Want(http.StatusOK)
+				return
+			}
+			live.Want(http.StatusOK)
+			ready.Want(http.StatusOK)
+		}),
 	},
 	{
 		ID: "health-version", Area: areaHealth,
@@ -51,10 +48,7 @@ var health = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				Minor      *string `json:"minor"`
 				GitVersion string  `json:"gitVersion"`
 			}
-			response.WantSuccess("%s", expected)
-			if err := json.Unmarshal(response.Body, &info); err != nil {
-				response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
-			}
+			readDocument(response, expected, &info)
 			if info.Major == nil || info.Minor == nil {
 				response.FailBecause("major or minor is missing", "%s", expected)
 			}

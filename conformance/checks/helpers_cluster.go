@@ -25,12 +25,11 @@ const (
 	lastWords = 3 * time.Second
 	// briefly is how long controllers get that probably do not run, patiently those that should.
 	briefly, patiently = 2 * time.Second, 20 * time.Second
-	// learning is how long the controllers of a cluster may take to notice a new resource: they look
-	// every 30 seconds.
+	// learning is how long the controllers of a cluster may take to notice a new resource: they look every 30 seconds.
 	learning = 35 * time.Second
 )
 
-// await asks until the answer is yes, or the time is over. It leaves some time to the check.
+// await asks until the answer is yes or the time has ended. It leaves some time to the check.
 func await(p *runner.Probe, limit time.Duration, answer func() bool) bool {
 	limited, cancel := runner.Within(p.Context, min(limit, timeLeft(p)))
 	defer cancel()
@@ -77,8 +76,7 @@ func corePath(namespace, resource string) string {
 // namespacePath is the path of a namespace.
 func namespacePath(name string) string { return "/api/v1/namespaces/" + name }
 
-// prop is an object of the core API that a check makes besides those of its resource. The check has
-// to remove it.
+// prop is an object of the core API that a check makes besides those of its resource. The check has to remove it.
 type prop struct {
 	path      string
 	reference metav1.OwnerReference
@@ -106,7 +104,7 @@ func makeProp(p *runner.Probe, owners ...metav1.OwnerReference) *prop {
 	return &prop{corePath(p.Namespace, resource) + "/" + object.GetName(), referenceTo(made)}
 }
 
-// remove deletes it if it is still there, also if the time of the check is over.
+// remove deletes it if it still exists, even after the time of the check has ended.
 func (o *prop) remove(p *runner.Probe) {
 	p.Tidy(runner.Delete(o.path, runner.DeleteNow()))
 }
@@ -159,8 +157,7 @@ func notEvents(resource *runner.Resource) string {
 func seconds(length time.Duration) string { return fmt.Sprintf("%.0f seconds", length.Seconds()) }
 
 const (
-	// settleTime is how long documents may lag behind what was just registered, and one behind
-	// the other.
+	// settleTime is how long documents may lag behind what was just registered, and one behind the other.
 	settleTime  = 4 * time.Second
 	settlePause = 250 * time.Millisecond
 )
@@ -168,17 +165,19 @@ const (
 // errStale is why a document of an aggregator tells nothing.
 var errStale = &runner.LeftOut{Reason: "the aggregated discovery document says that it is stale for this group version"}
 
-// whenSettled repeats what fails for a few seconds.
-func whenSettled(p *runner.Probe, look func()) {
-	limited, cancel := runner.Within(p.Context, settleTime)
-	defer cancel()
-	for {
-		err := runner.Try(look)
-		var failure *runner.Failure
-		again := errors.As(err, &failure) || errors.Is(err, errStale)
-		if !again || p.Pause(limited, settlePause) != nil {
-			runner.StopOn(err)
-			return
+// settled returns a check that repeats another one for a few seconds while it fails.
+func settled(check func(*runner.Probe)) func(*runner.Probe) {
+	return func(p *runner.Probe) {
+		limited, cancel := runner.Within(p.Context, settleTime)
+		defer cancel()
+		for {
+			err := runner.Try(func() { check(p) })
+			var failure *runner.Failure
+			again := errors.As(err, &failure) || errors.Is(err, errStale)
+			if !again || p.Pause(limited, settlePause) != nil {
+				runner.StopOn(err)
+				return
+			}
 		}
 	}
 }

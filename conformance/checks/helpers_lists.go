@@ -77,7 +77,7 @@ func (l *listed) version() string {
 	return version
 }
 
-// token is that of the page after this one; empty if there is none.
+// token returns the token for the next page; empty if there is none.
 func (l *listed) token() string {
 	token, _ := l.metadata["continue"].(string)
 	return token
@@ -194,10 +194,10 @@ const (
 	eventError    = string(watch.Error)
 )
 
-// endedError is that of a check whose watch has ended before its time.
+// endedError ends a check whose watch has ended too early.
 type endedError struct{ cause *runner.SetupError }
 
-// Error is that of the cause.
+// Error returns the text of the cause.
 func (e *endedError) Error() string { return e.cause.Error() }
 
 // Unwrap returns the cause.

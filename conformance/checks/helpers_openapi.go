@@ -39,7 +39,7 @@ func readOpenAPI(p *runner.Probe) *openAPIDocument {
 		Paths map[string]json.RawMessage `json:"paths"`
 	}
 	if !response.OK() || json.Unmarshal(response.Body, &content) != nil {
-		return nil // Whoever needs it says so.
+		return nil // Checks that need it say so.
 	}
 	return &openAPIDocument{response, content.Components.Schemas, map[string]openAPISchema{}, content.Paths}
 }
@@ -180,7 +180,7 @@ func (w *schemaWalk) walk(path string, s openAPISchema) {
 	}
 }
 
-// openAPISchema is a schema as it is written. What is not as it should be is not there.
+// openAPISchema is a schema as it is written. Malformed parts count as missing.
 type openAPISchema map[string]any
 
 // readSchema returns nil if it is none.

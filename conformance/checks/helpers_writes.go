@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// attempts is how often a check does again what others may have disturbed: controllers change
-	// objects, too.
+	// attempts is how often a check does again what others may have disturbed: controllers change objects, too.
 	attempts = 5
 
 	// testLabel is what checks of writing set on their objects.
@@ -41,9 +40,8 @@ func setLabel(value string) func(*unstructured.Unstructured) {
 	return func(object *unstructured.Unstructured) { runner.SetLabel(object, testLabel, value) }
 }
 
-// sendChanged changes an object with the PUT that a check is about: one of the object or, if it is
-// named, of a subresource. It returns the object as it was before, too. If somebody else was faster
-// it is done again.
+// sendChanged changes an object with the PUT that a check is about: one of the object or, if it is named, of a
+// subresource. It returns the object as it was before, too. If somebody else was faster it is done again.
 func sendChanged(p *runner.Probe, name string, change func(*unstructured.Unstructured), subresource ...string) (before *unstructured.Unstructured, response *runner.Response) {
 	for range attempts {
 		before = p.Read(name)
@@ -76,8 +74,7 @@ func sendChoice(p *runner.Probe, name string, of choices, index int, subresource
 	return changes, response
 }
 
-// changesBetween returns the values that differ, by their paths, as JSON in after; empty if they
-// are not there any more.
+// changesBetween returns the values that differ, by their paths, as JSON in after; empty if they are gone.
 func changesBetween(before, after map[string]any) map[string]string {
 	old, changes := leavesOf(before), leavesOf(after)
 	for path, value := range old {
@@ -161,7 +158,7 @@ func metadataOf(object map[string]any, field string) string {
 	return leavesOf(object)[".metadata."+field]
 }
 
-// declined reports whether a server did not want to do what it was asked for.
+// declined reports whether a server refused a request.
 func declined(response *runner.Response) bool {
 	return response.Code >= 400 && response.Code < 500
 }
@@ -173,9 +170,7 @@ func wantIdentity(p *runner.Probe, response *runner.Response, name string) {
 		expected += ", metadata.namespace " + p.Namespace
 	}
 	var object metav1.PartialObjectMetadata
-	if err := json.Unmarshal(response.Body, &object); err != nil {
-		response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "%s", expected)
-	}
+	readDocument(response, expected, &object)
 	for _, field := range []struct{ name, is, wanted string }{
 		{"kind", object.Kind, p.Resource.Kind},
 		{"apiVersion", object.APIVersion, p.GroupVersion.String()},
@@ -198,15 +193,17 @@ func wantNamed(response *runner.Response, name string) {
 // wantInvalid fails the check unless the answer is a Status that tells that a field is invalid.
 func wantInvalid(response *runner.Response, field string) {
 	response.WantStatus(metav1.StatusReasonInvalid, http.StatusUnprocessableEntity)
-	status, _ := response.Status()
-	if status.Details != nil {
-		for _, cause := range status.Details.Causes {
-			if rest, ok := strings.CutPrefix(cause.Field, field); ok && (rest == "" || rest[0] == '[' || rest[0] == '.') {
-				return
-			}
-		}
+	wantCause(response, "a Status with one of details.causes whose field is "+field, func(cause metav1.StatusCause) bool {
+		rest, ok := strings.CutPrefix(cause.Field, field)
+		return ok && (rest == "" || rest[0] == '[' || rest[0] == '.')
+	})
+}
+
+// wantCause fails the check unless one of details.causes of the answer, which is a Status, matches.
+func wantCause(response *runner.Response, expected string, matches func(metav1.StatusCause) bool) {
+	if status, _ := response.Status(); status.Details == nil || !slices.ContainsFunc(status.Details.Causes, matches) {
+		response.Fail("%s", expected)
 	}
-	response.Fail("a Status with one of details.causes whose field is %s", field)
 }
 
 // Annotations that checks change: all kinds have them, and they mean nothing to controllers.
@@ -348,8 +345,7 @@ func (m *managedFields) hasNote(name string) bool {
 	return found && err == nil
 }
 
-// dryRunLeft leaves a check out if an admission webhook of the server does not allow dry runs, which
-// is right of it.
+// dryRunLeft leaves a check out if an admission webhook of the server does not allow dry runs, which is right of it.
 func dryRunLeft(response *runner.Response) {
 	status, _ := response.Status()
 	if status != nil && response.Code == http.StatusBadRequest && strings.Contains(status.Message, "does not support dry run") {
@@ -429,11 +425,6 @@ func sendRefusable(p *runner.Probe, request runner.Request) *runner.Response {
 		runner.StopOn(err)
 	}
 	return response
-}
-
-// makeName creates an object and returns its name.
-func makeName(p *runner.Probe) string {
-	return p.Make().GetName()
 }
 
 // wantExists fails the check unless there is an object of that name after what response answers.

@@ -5,6 +5,7 @@ package checks
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -70,8 +71,9 @@ var lists = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			if item == nil {
 				list.Fail("a list with %s, which is there", name)
 			}
-			for _, field := range fieldsOfContent(object, item) {
-				if !reflect.DeepEqual(object.Object[field], item.Object[field]) {
+			content, listed := contentFields(object), contentFields(item)
+			for _, field := range slices.Concat(slices.Sorted(maps.Keys(content)), slices.Sorted(maps.Keys(listed))) {
+				if !reflect.DeepEqual(content[field], listed[field]) {
 					list.Fail("%s in the list with the same %s as GET returns", name, field)
 				}
 			}
@@ -156,20 +158,6 @@ func wantListVersion(p *runner.Probe, path string) {
 				"a list whose metadata.resourceVersion is not older than that of its items")
 		}
 	}
-}
-
-// fieldsOfContent returns the names of what objects have besides metadata and status.
-func fieldsOfContent(objects ...*unstructured.Unstructured) []string {
-	var names []string
-	for _, object := range objects {
-		for name := range object.Object {
-			if !slices.Contains([]string{"kind", "apiVersion", "metadata", "status"}, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // readSteady reads an object, and the list that it is in, at a time when nobody changes it.

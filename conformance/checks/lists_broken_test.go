@@ -80,7 +80,7 @@ func brokenLists() map[string]broken.Server {
 	}
 }
 
-// onLists has edit change lists, if nothing but lists of whole objects is accepted.
+// onLists has edit change lists, if the request accepts only lists of whole objects.
 func onLists(match broken.Match, edit func(list map[string]any, items []any)) func(http.Handler) http.Handler {
 	whole := func(r *http.Request) bool { return !strings.Contains(r.Header.Get("Accept"), "as=") }
 	return broken.OnAnswered(broken.And(broken.Listing, whole, match), func(list map[string]any) {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -142,7 +144,7 @@ var listsPages = []runner.Check{ //nolint:gochecknoglobals // A constant.
 	},
 }
 
-// readPages returns the names on all pages, of which none is on two, and the last page. There are some objects.
+// readPages returns the names on all pages, and the last page. No name is on two pages. There are some objects.
 func readPages(p *runner.Probe, names []string) (seen map[string]bool, last *listed) {
 	limit := max(pageSize, len(names)/pagedObjects)
 	page := firstPage(p, limit)
@@ -175,12 +177,8 @@ func readPages(p *runner.Probe, names []string) (seen map[string]bool, last *lis
 
 // stillShown returns those of names that are still shown.
 func stillShown(p *runner.Probe, names []string) []string {
-	now := shown(p)
-	there := map[string]bool{}
-	for _, name := range now {
-		there[name] = true
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return !there[name] })
+	now := sets.New(shown(p)...)
+	return slices.DeleteFunc(names, func(name string) bool { return !now.Has(name) })
 }
 
 // snapshotPage is pageAfter, but leaves out what another check finds wrong with pages.

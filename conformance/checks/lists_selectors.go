@@ -86,9 +86,7 @@ var listsSelectors = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Detail:      "Selects by a field that does not exist.",
 		Reference:   fieldSelectorPage,
 		PerResource: true, Verbs: []string{"list"},
-		Run: func(p *runner.Probe) {
-			wantNoList(p, ours(p, "fieldSelector", noSuchField+"=1")...)
-		},
+		Run: func(p *runner.Probe) { wantNoList(p, ours(p, "fieldSelector", noSuchField+"=1")...) },
 	},
 	{
 		ID: "list-selector-malformed", Area: areaLists,
@@ -238,8 +236,7 @@ func askWhenThere(p *runner.Probe, query ...string) *runner.Response {
 	}
 }
 
-// presentVersion returns the resourceVersion of a list. Checks are left out if it is no number that
-// can still grow.
+// presentVersion returns the resourceVersion of a list. Checks are left out if it is no number that can still grow.
 func presentVersion(p *runner.Probe) uint64 {
 	list := readOurs(p)
 	number, err := strconv.ParseUint(list.version(), 10, 64)

@@ -6,7 +6,6 @@ package checks
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,11 +82,8 @@ var namespaces = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				runner.Leave("the namespace was gone at once: nothing kept the object that has a finalizer")
 			}
 			response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
-			status, _ := response.Status()
-			isCause := func(cause metav1.StatusCause) bool { return cause.Type == corev1.NamespaceTerminatingCause }
-			if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, isCause) {
-				response.Fail("a Status with a cause in details.causes whose type is %q", corev1.NamespaceTerminatingCause)
-			}
+			expected := fmt.Sprintf("a Status with a cause in details.causes whose type is %q", corev1.NamespaceTerminatingCause)
+			wantCause(response, expected, func(cause metav1.StatusCause) bool { return cause.Type == corev1.NamespaceTerminatingCause })
 		},
 	},
 	{
@@ -107,7 +103,7 @@ var namespaces = []runner.Check{ //nolint:gochecknoglobals // A constant.
 				if !exists || ended {
 					return true
 				}
-				// Objects go first. What is there after their namespace will stay.
+				// Objects go first: those that outlive their namespace will stay.
 				ended = !p.ExistsAt(namespacePath(p.Namespace))
 				return false
 			})
@@ -237,8 +233,7 @@ func quotaPath(p *runner.Probe) string {
 	return corePath(p.Namespace, "resourcequotas") + "/" + quotaName
 }
 
-// readQuota returns the number that a part of the status of the quota has for the resource; -1 if it
-// has none.
+// readQuota returns the number that a part of the status of the quota has for the resource; -1 if it has none.
 func readQuota(p *runner.Probe, part string) (int64, *runner.Response) {
 	response := p.Send(runner.Get(quotaPath(p)))
 	quota := response.ObjectOrNil()
@@ -256,8 +251,7 @@ func readQuota(p *runner.Probe, part string) (int64, *runner.Response) {
 	return number.Value(), response
 }
 
-// awaitCount returns nil when the quota has counted as many objects, and the quota as it is if that
-// does not happen.
+// awaitCount returns nil when the quota has counted as many objects, and the quota as it is if that does not happen.
 func awaitCount(p *runner.Probe, limit int, least int64) *runner.Response {
 	var quota *runner.Response
 	turn, last := 0, time.Now()

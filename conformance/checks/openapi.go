@@ -31,83 +31,75 @@ var openapi = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Rule:      "/openapi/v3 lists the group version and the address of its document.",
 		Detail:    "Looks for apis/GROUP/VERSION, or api/v1, with a serverRelativeURL. A new group may be missing for a few seconds.",
 		Reference: openAPIV3Text,
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				response, address := openAPIAddress(p)
-				readDocument(response, "the list of documents", &map[string]any{})
-				if address == "" {
-					response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
-				}
-			})
-		},
+		Run: settled(func(p *runner.Probe) {
+			response, address := openAPIAddress(p)
+			readDocument(response, "the list of documents", &map[string]any{})
+			if address == "" {
+				response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
+			}
+		}),
 	},
 	{
 		ID: "openapi-v3-hash", Area: areaOpenAPI,
 		Rule:      "The address of an OpenAPI v3 document contains its hash: clients may cache the document, and one that already has it gets 304.",
 		Detail:    "Gets the document at the address in /openapi/v3. It must have an ETag, and a Cache-Control or Expires header that allows caching.",
 		Reference: openAPIV3Text,
-		Run: func(p *runner.Probe) {
+		Run: settled(func(p *runner.Probe) {
 			// Between two requests the document may change: other versions of its kinds do that, too.
-			whenSettled(p, func() {
-				index, address := openAPIAddress(p)
-				if address == "" {
-					runner.Leave("/openapi/v3 does not list the group version, which another check reports")
-				}
-				target, err := url.Parse(address)
-				if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
-					index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
-				}
-				openAPIKept(p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
-			})
-		},
+			index, address := openAPIAddress(p)
+			if address == "" {
+				runner.Leave("/openapi/v3 does not list the group version, which another check reports")
+			}
+			target, err := url.Parse(address)
+			if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
+				index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
+			}
+			openAPIKept(p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
+		}),
 	},
 	{
 		ID: "openapi-v2", Area: areaOpenAPI,
 		Rule:      "/openapi/v2 has a definition for each kind.",
 		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. A new kind may be missing for a few seconds.",
 		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				var document struct {
-					Swagger     string                     `json:"swagger"`
-					Definitions map[string]json.RawMessage `json:"definitions"`
+		Run: settled(func(p *runner.Probe) {
+			var document struct {
+				Swagger     string                     `json:"swagger"`
+				Definitions map[string]json.RawMessage `json:"definitions"`
+			}
+			response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
+			if document.Swagger != "2.0" {
+				response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+			}
+			found := map[schema.GroupVersionKind]bool{}
+			for _, definition := range document.Definitions {
+				if !isOfKind(definition) {
+					continue
 				}
-				response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
-				if document.Swagger != "2.0" {
-					response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+				for _, kind := range readSchema(definition).kinds() {
+					found[kind] = true
 				}
-				found := map[schema.GroupVersionKind]bool{}
-				for _, definition := range document.Definitions {
-					if !isOfKind(definition) {
-						continue
-					}
-					for _, kind := range readSchema(definition).kinds() {
-						found[kind] = true
-					}
-				}
-				failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-			})
-		},
+			}
+			failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+		}),
 	},
 	{
 		ID: "openapi-kinds", Area: areaOpenAPI,
 		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind in discovery.",
 		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas skip kinds without one.",
 		Reference: openAPIV3Text,
-		Run: func(p *runner.Probe) {
-			whenSettled(p, func() {
-				document := readOpenAPI(p)
-				if document == nil {
-					runner.Leave(noSchemas)
-				}
-				found := map[schema.GroupVersionKind]bool{}
-				for _, resource := range p.Resources {
-					kind := kindOf(resource)
-					found[kind] = document.kind(kind) != nil
-				}
-				failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-			})
-		},
+		Run: settled(func(p *runner.Probe) {
+			document := readOpenAPI(p)
+			if document == nil {
+				runner.Leave(noSchemas)
+			}
+			found := map[schema.GroupVersionKind]bool{}
+			for _, resource := range p.Resources {
+				kind := kindOf(resource)
+				found[kind] = document.kind(kind) != nil
+			}
+			failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+		}),
 	},
 	{
 		ID: "openapi-paths", Area: areaOpenAPI,

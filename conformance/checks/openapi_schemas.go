@@ -143,8 +143,7 @@ func mayBeText(document *openAPIDocument, s openAPISchema) bool {
 	return false
 }
 
-// isOfSchemas reports whether values are JSON schemas, as in the definitions of custom resources: those
-// have numbers.
+// isOfSchemas reports whether values are JSON schemas, as in the definitions of custom resources: those have numbers.
 func isOfSchemas(s openAPISchema) bool {
 	fields := s.properties()
 	return fields["multipleOf"] != nil && fields["exclusiveMaximum"] != nil

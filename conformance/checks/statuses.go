@@ -57,9 +57,7 @@ var statuses = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Detail:      "Sends an object with a different status and reads it.",
 		Reference:   apiConventions + "#spec-and-status",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
-		Run: func(p *runner.Probe) {
-			wantIgnored(p, p.Resource.Maker.StatusChanges, noStatusChange)
-		},
+		Run: func(p *runner.Probe) { wantIgnored(p, p.Resource.Maker.StatusChanges, noStatusChange) },
 	},
 	{
 		ID: "status-update", Area: areaStatuses,
@@ -103,9 +101,7 @@ var statuses = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Detail:      "Which metadata may be changed this way is not checked: kinds differ.",
 		Reference:   customResources + "#status-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
-		Run: func(p *runner.Probe) {
-			wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status")
-		},
+		Run: func(p *runner.Probe) { wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status") },
 	},
 	{
 		ID: "status-conflict", Area: areaStatuses,
@@ -130,9 +126,7 @@ var statuses = []runner.Check{ //nolint:gochecknoglobals // A constant.
 			response := scaleOf(p, object.GetName()).Want(http.StatusOK)
 			expected := "a Scale of autoscaling/v1 with the name and the namespace of the object"
 			var scale autoscalingv1.Scale
-			if err := json.Unmarshal(response.Body, &scale); err != nil {
-				response.FailBecause(err.Error(), "%s", expected)
-			}
+			readDocument(response, expected, &scale)
 			if scale.Kind != "Scale" || scale.APIVersion != "autoscaling/v1" || scale.Name != object.GetName() || scale.Namespace != p.Namespace {
 				response.Fail("%s", expected)
 			}
@@ -145,7 +139,7 @@ var statuses = []runner.Check{ //nolint:gochecknoglobals // A constant.
 		Reference:   customResources + "#scale-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
 		Run: func(p *runner.Probe) {
-			name := makeName(p)
+			name := p.Make().GetName()
 			var response *runner.Response
 			for range attempts {
 				now := scaleOf(p, name)

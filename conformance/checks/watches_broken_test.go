@@ -123,8 +123,8 @@ func onWatchQuery(edit func(url.Values)) func(http.Handler) http.Handler {
 	})
 }
 
-// selectEvents asks for all events and leaves out those whose objects do not match, without a look at
-// what they were before.
+// selectEvents asks for all events and leaves out those whose objects do not match, whatever they were before the
+// change: it ignores their earlier state.
 func selectEvents(next http.Handler) http.Handler {
 	matching := broken.OnEvents(plain, func(r *http.Request) func(map[string]any) []map[string]any {
 		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))

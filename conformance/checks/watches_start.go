@@ -273,7 +273,7 @@ const (
 	streamEventsExpected = "JSON objects, one after another, each with a type (" + streamTypes + ") and an object"
 )
 
-// eachBookmark says what is wrong with the bookmarks of a watch, until it ends or the time is over.
+// eachBookmark says what is wrong with the bookmarks of a watch, until the watch or the time ends.
 func eachBookmark(limited context.Context, stream *runner.Stream, wrong func(*runner.Event) string) {
 	for {
 		event, err := stream.Next(limited)

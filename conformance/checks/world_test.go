@@ -186,7 +186,7 @@ func gadgets() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// options are those of a run on the good server.
+// options returns the options of a run on the good server.
 func options(t *testing.T, gv schema.GroupVersion, resources ...string) runner.Options {
 	t.Helper()
 	return runner.Options{

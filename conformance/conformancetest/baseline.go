@@ -81,7 +81,7 @@ func only(options runner.Options, wanted map[string]bool) runner.Options {
 	return options
 }
 
-// timePattern is that of the times that change objects, such as those of conditions.
+// timePattern matches the times that change objects, such as the times of conditions.
 var timePattern = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+Z`)
 
 // noteResources returns a check that notes what a run has found out about the resources.

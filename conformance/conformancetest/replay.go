@@ -43,7 +43,7 @@ func (r *replay) passes(ctx context.Context, handler http.Handler) (unchanged bo
 		reflect.DeepEqual(without(answer.Header()), without(r.received)) && sameBody(answer.Body.Bytes(), r.answer.Bytes())
 }
 
-// serve is what is behind the handler.
+// serve is the handler that does the work.
 func (r *replay) serve(w http.ResponseWriter, request *http.Request) {
 	r.calls++
 	body, err := io.ReadAll(request.Body)

@@ -46,8 +46,8 @@ const (
 	scoreNewFlag
 	scoreNewObject
 	scoreNewList
-	// scoreReference is added for what may have to fit to something else, scoreFixed for what a rule
-	// compares with what was there before.
+	// scoreReference is added for what may have to fit to something else, scoreFixed for what a rule compares with its
+	// earlier value.
 	scoreReference = 20
 	scoreFixed     = 40
 )
@@ -61,7 +61,7 @@ type change struct {
 // finder looks for changes of an object.
 type finder struct {
 	builder *builder
-	// status tells that the changes are those of a controller.
+	// status says that a controller makes these changes.
 	status bool
 	found  []change
 }
@@ -306,8 +306,7 @@ func refers(name string) bool {
 		func(word string) bool { return strings.HasSuffix(name, word) })
 }
 
-// conditions finds the change that adds a condition, or changes the one that an earlier change has
-// added.
+// conditions finds the change that adds a condition, or changes the one that an earlier change has added.
 func (f *finder) conditions(status map[string]any, nodes []*node) {
 	of := f.builder.schemas.view(true, nodes...)
 	if types := of.types(); len(nodes) == 0 || len(types) > 0 && !slices.Contains(types, "array") {

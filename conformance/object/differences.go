@@ -121,8 +121,7 @@ const (
 	aNumber   = "a number"
 )
 
-// typeOf returns the type of a value of JSON, for people. A number without fraction is an integer
-// whatever reads it.
+// typeOf returns the type of a value of JSON, for people. A number without fraction is an integer whatever reads it.
 func typeOf(value any) string {
 	switch value.(type) {
 	case nil:

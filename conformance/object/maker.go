@@ -21,9 +21,8 @@ type Maker struct {
 	root *node
 }
 
-// NewMaker returns the maker of a kind. The objects are like the sample; without one (nil), like a
-// built-in sample if there is one for the kind, and else they have what the schema (nil if it is
-// not known) requires.
+// NewMaker returns the maker of a kind. The objects are like the sample; without one (nil), like a built-in sample if
+// there is one for the kind, and else they have what the schema (nil if it is not known) requires.
 func NewMaker(kind schema.GroupVersionKind, schemas *Schemas, sample *unstructured.Unstructured) *Maker {
 	m := &Maker{schemas: schemas, root: schemas.kind(kind)}
 	switch builtIn := knownSample(kind); {
@@ -56,8 +55,7 @@ func keepMetadata(object *unstructured.Unstructured) {
 	}
 }
 
-// required makes what the schema requires. A spec is always there: many schemas forget to say that
-// it has to be.
+// required makes what the schema requires. A spec is always there: many schemas forget to say that it has to be.
 func (m *Maker) required() map[string]any {
 	b, v := newBuilder(m.schemas), m.schemas.view(true, m.root)
 	object := b.object(0, v)
@@ -72,8 +70,8 @@ func (m *Maker) required() map[string]any {
 // New returns an object without a name and a namespace.
 func (m *Maker) New() *unstructured.Unstructured { return m.template.DeepCopy() }
 
-// Place gives an object a namespace; empty if its resource has none. Events are in the namespace of
-// what they are about.
+// Place gives an object a namespace; empty if its resource has none. Events are in the namespace of the object that
+// they describe.
 func (m *Maker) Place(object *unstructured.Unstructured, namespace string) {
 	object.SetNamespace(namespace)
 	if object.GetKind() != "Event" || namespace == "" {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// otherScalar returns another scalar that a schema allows as well; nil if none is known.
+// otherScalar returns another scalar that a schema allows as well; nil if it finds none.
 func otherScalar(v *view, value any) any {
 	if enum := v.enum(); len(enum) > 0 {
 		for _, one := range enum {
@@ -47,7 +47,7 @@ func otherNumber(v *view, number float64) any {
 	return nil
 }
 
-// otherText returns a string that differs from one as little as may be; the same one if none is known.
+// otherText returns a string that differs from one as little as possible; the same string if it finds none.
 func otherText(v *view, text string) string {
 	if values, ok := formatValues[v.format()]; ok {
 		for _, one := range values {

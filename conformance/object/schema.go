@@ -18,7 +18,7 @@ import (
 // refPrefix is where references point to: other documents are never read.
 const refPrefix = "#/components/schemas/"
 
-// Schemas are those of an OpenAPI document of version 3.
+// Schemas holds the schemas of an OpenAPI document of version 3.
 type Schemas struct {
 	byName map[string]*node
 	byKind map[schema.GroupVersionKind]*node

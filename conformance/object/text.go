@@ -13,8 +13,7 @@ import (
 // plain is what strings are of which nothing is known.
 const plain = "conformance"
 
-// formatValues are values of the formats that OpenAPI, JSON schema and Kubernetes know. The second one
-// is for changes.
+// formatValues are values of the formats that OpenAPI, JSON schema and Kubernetes know. The second one is for changes.
 //
 //nolint:gochecknoglobals // Read only.
 var formatValues = map[string][2]string{
@@ -75,8 +74,8 @@ func quantity(v *view) bool {
 	return v.any(func(n *node) bool { return strings.HasSuffix(n.ref, ".api.resource.Quantity") })
 }
 
-// firstFitting returns a string that a schema allows and that is not the one to avoid; the preferred
-// one if none is found.
+// firstFitting returns a string that a schema allows and that is not the one to avoid; the preferred one if there is no
+// other.
 func firstFitting(v *view, preferred, avoid string) string {
 	if preferred != avoid && fits(v, preferred) {
 		return preferred
@@ -179,8 +178,7 @@ func (g *generator) repeat(pattern *syntax.Regexp) {
 	}
 }
 
-// character returns one of a class, which is given as pairs of bounds: a letter or a digit if it has
-// one.
+// character returns one of a class, which is given as pairs of bounds: a letter or a digit if it has one.
 func (g *generator) character(class []rune) rune {
 	likely := "aA0bBzZ19"
 	if g.last {

@@ -72,8 +72,8 @@ func firstType(types []string) string {
 	return types[0]
 }
 
-// given returns a value that the schema has itself. Those that are zero are what Go programs write
-// for all that has no default.
+// given returns a value that the schema has itself. It skips zero values, which Go programs write wherever there is no
+// default.
 func given(v *view, types []string) (any, bool) {
 	enum := v.enum()
 	preset, example := firstValue(v, func(n *node) any { return n.preset }), firstValue(v, func(n *node) any { return n.example })

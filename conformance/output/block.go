@@ -17,7 +17,7 @@ import (
 // block is some text under headings, indented.
 type block struct{ text strings.Builder }
 
-// headingWidth is that of the longest heading and a space.
+// headingWidth is the width of the longest heading and a space.
 const headingWidth = 11
 
 // add writes a heading and its text, which may have several lines; nothing if there is no text.
@@ -32,7 +32,7 @@ func (b *block) add(heading, text string) {
 	}
 }
 
-// exchange writes what was sent and what came back.
+// exchange writes the request and the answer.
 func (b *block) exchange(e *runner.Exchange, aboutManagers bool) {
 	if e == nil {
 		return

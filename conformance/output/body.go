@@ -8,7 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/docket-project/docket/conformance/runner"
 )
 
 const (
@@ -31,13 +32,7 @@ func bodyLines(body string, aboutManagers bool) []string {
 		lines = append(lines[:mostLines:mostLines], fmt.Sprintf("… (%d more lines)", more))
 	}
 	for i, line := range lines {
-		if len(line) > mostColumns {
-			cut := mostColumns
-			for cut > 0 && !utf8.RuneStart(line[cut]) {
-				cut--
-			}
-			lines[i] = line[:cut] + cutMark
-		}
+		lines[i] = runner.Shorten(line, mostColumns)
 	}
 	return lines
 }

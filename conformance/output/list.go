@@ -129,7 +129,7 @@ func anchor(heading string) string {
 	return strings.Map(keep, strings.ToLower(heading))
 }
 
-// plain keeps text from being taken for Markdown, but for what is between backquotes.
+// plain escapes text so that it is not taken for Markdown, except between backquotes.
 func plain(text string) string {
 	parts := strings.Split(text, "`")
 	for i := 0; i < len(parts); i += 2 {

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write golden files anew")
 // secret is what no output may have.
 const secret = "hunter2"
 
-// version is that of the tool in the golden files.
+// version is the version of the tool in the golden files.
 const version = "v0.0.0"
 
 func madeUpChecks() []runner.Check {
@@ -136,11 +136,11 @@ func good() *runner.Report {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"report.txt":      func(b *bytes.Buffer) error { return writeText(b, madeUp(), TextOptions{}, version) },
+		"report.txt":      func(b *bytes.Buffer) error { return writeText(b, madeUp(), false, version) },
 		"report.json":     func(b *bytes.Buffer) error { return writeJSON(b, documentOf(safe(madeUp()), version)) },
 		"report.xml":      func(b *bytes.Buffer) error { return writeJUnit(b, safe(madeUp()), version) },
-		"good.txt":        func(b *bytes.Buffer) error { return writeText(b, good(), TextOptions{}, version) },
-		"good-colors.txt": func(b *bytes.Buffer) error { return writeText(b, good(), TextOptions{Color: true}, version) },
+		"good.txt":        func(b *bytes.Buffer) error { return writeText(b, good(), false, version) },
+		"good-colors.txt": func(b *bytes.Buffer) error { return writeText(b, good(), true, version) },
 		"good.json":       func(b *bytes.Buffer) error { return writeJSON(b, documentOf(safe(good()), version)) },
 		"list.txt":        func(b *bytes.Buffer) error { return List(b, madeUpChecks(), ListText) },
 		"list.json":       func(b *bytes.Buffer) error { return List(b, madeUpChecks(), ListJSON) },
@@ -189,7 +189,7 @@ func outputs(t *testing.T, report *runner.Report) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"text":  func(b *bytes.Buffer) error { return Text(b, report, TextOptions{}) },
+		"text":  func(b *bytes.Buffer) error { return Text(b, report, false) },
 		"json":  func(b *bytes.Buffer) error { return JSON(b, report) },
 		"junit": func(b *bytes.Buffer) error { return JUnit(b, report) },
 	} {
@@ -217,8 +217,7 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// TestJUnitCanBeRead: what a server answers does not break the XML, and the numbers are those of the
-// test cases.
+// TestJUnitCanBeRead: what a server answers does not break the XML, and the numbers agree with the test cases.
 func TestJUnitCanBeRead(t *testing.T) {
 	t.Parallel()
 	text := outputs(t, madeUp())["junit"]
@@ -226,7 +225,7 @@ func TestJUnitCanBeRead(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text), &read); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	// Results, two troubles, what is left behind, the interruption.
+	// Results, two troubles, objects left behind, the interruption.
 	want := counts{Tests: 14, Failures: 3, Errors: 6, Skipped: 4, Time: "12.345"}
 	if len(read.Suites) != 1 || read.counts != want || read.Suites[0].counts != want || len(read.Suites[0].Cases) != want.Tests {
 		t.Errorf("%+v and %+v, want one suite with %+v", read.counts, read.Suites, want)

@@ -12,12 +12,6 @@ import (
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 )
 
-// TextOptions are those of [Text].
-type TextOptions struct {
-	// Color is for terminals.
-	Color bool
-}
-
 // The colors of terminals.
 const (
 	red    = "31"
@@ -28,12 +22,12 @@ const (
 
 // Text writes a report for people: what failed, what could not be found out, what was left out and
 // why, and in the last line the numbers.
-func Text(w io.Writer, report *runner.Report, options TextOptions) error {
-	return writeText(w, report, options, buildinfo.Get().Version)
+func Text(w io.Writer, report *runner.Report, color bool) error {
+	return writeText(w, report, color, buildinfo.Get().Version)
 }
 
-func writeText(w io.Writer, report *runner.Report, options TextOptions, version string) error {
-	p := printer{report: safe(report), color: options.Color}
+func writeText(w io.Writer, report *runner.Report, color bool, version string) error {
+	p := printer{report: safe(report), color: color}
 	p.header(version)
 	p.each(runner.Failed, "FAILED", red)
 	p.each(runner.Undecided, "UNDECIDED", yellow)
@@ -124,7 +118,7 @@ func (p *printer) summary() {
 		p.report.Count(runner.Skipped), p.report.Duration.Seconds())
 }
 
-// leftCommands remove what is left behind.
+// leftCommands are the commands that remove the objects left behind.
 func leftCommands(report *runner.Report) []string {
 	var commands []string
 	for _, left := range report.Left {

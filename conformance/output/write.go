@@ -23,7 +23,7 @@ func Write(w io.Writer, report *runner.Report, format string, color bool) error 
 	case "junit":
 		return JUnit(w, report)
 	default:
-		return Text(w, report, TextOptions{Color: color})
+		return Text(w, report, color)
 	}
 }
 

@@ -16,7 +16,7 @@ type Check struct {
 	Area string
 	// Rule says in one sentence what servers do.
 	Rule string
-	// Detail says in a sentence or two what the check does, and what is none of its business.
+	// Detail says in a sentence or two what the check does and does not look at.
 	Detail string
 	// Reference is the address of the documentation of the rule.
 	Reference string
@@ -50,7 +50,7 @@ const (
 	Failed Outcome = "failed"
 	// Skipped: the check does not apply, was not wanted, or needs rights that are missing.
 	Skipped Outcome = "skipped"
-	// Undecided: something went wrong that is none of the check's business.
+	// Undecided: something went wrong that the check is not about.
 	Undecided Outcome = "undecided"
 )
 
@@ -121,7 +121,7 @@ func Try(do func()) (err error) {
 	return nil
 }
 
-// SetupError is that of a request by which a check only prepares what it looks at.
+// SetupError is the error of a request with which a check prepares what it looks at.
 type SetupError struct {
 	// Wanted is what the request was for.
 	Wanted   string

@@ -94,8 +94,7 @@ func (c *client) open(ctx context.Context, r Request) (*http.Response, *Exchange
 	}
 }
 
-// pause waits as long as a busy server asks for. It returns false if that can't be done; else the
-// answer is closed.
+// pause waits as long as a busy server asks for. It returns false if that can't be done; else the answer is closed.
 func (c *client) pause(ctx context.Context, response *http.Response) bool {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil || seconds > 10 {

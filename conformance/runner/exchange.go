@@ -125,7 +125,7 @@ func (e *Exchange) String() string {
 	}
 	text += " → " + strconv.Itoa(e.Received.Code)
 	if body := e.Received.Body; body != "" {
-		text += " " + shorten(body, 300)
+		text += " " + Shorten(body, 300)
 	}
 	return text
 }

@@ -17,7 +17,7 @@ import (
 const (
 	// RunLabel is on all that a run makes; its value is the run's.
 	RunLabel = "conformance.docket.dev/run"
-	// checkLabel tells apart what the checks of a run make.
+	// checkLabel says which check of a run made an object.
 	checkLabel = "conformance.docket.dev/check"
 	// Finalizer is one that nobody else has and that the end of a run removes.
 	Finalizer = "conformance.docket.dev/hold"
@@ -54,8 +54,7 @@ type Probe struct {
 	made int
 }
 
-// Send sends a request. It ends the check if there is no answer, or if the user of the kubeconfig may not
-// do it.
+// Send sends a request. It ends the check if there is no answer, or if the user of the kubeconfig may not do it.
 func (p *Probe) Send(r Request) *Response {
 	return Must(p.run.client.do(p.Context, r))
 }
@@ -63,7 +62,7 @@ func (p *Probe) Send(r Request) *Response {
 // tidyTime limits the removal of what the end of a run does not remove.
 const tidyTime = 5 * time.Second
 
-// Tidy sends a request also if the time of the check is over. Nobody can do more if it does not work.
+// Tidy sends a request even after the time of the check has ended. It ignores errors.
 func (p *Probe) Tidy(r Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.Context), tidyTime)
 	defer cancel()
@@ -196,8 +195,8 @@ func (p *Probe) Remove(name string) {
 	p.Gone(name)
 }
 
-// Gone returns when an object is gone, or the time is over. The check is left out if somebody else
-// holds the object: in a cluster without the controllers of all kinds nobody lets it go.
+// Gone returns when an object is gone or the time has ended. The check is left out if somebody else holds the object:
+// in a cluster without the controllers of all kinds nobody lets it go.
 func (p *Probe) Gone(name string) {
 	begin := time.Now()
 	for {

@@ -15,9 +15,9 @@ type Result struct {
 	Outcome  Outcome
 	// Reason says why a check was skipped or undecided.
 	Reason string
-	// Failure is that of a check that failed.
+	// Failure is set for checks that failed.
 	Failure *Failure
-	// Exchange is that at which an undecided check ended, if there was one.
+	// Exchange is the last one of an undecided check, if there was one.
 	Exchange *Exchange
 	Duration time.Duration
 }

@@ -52,9 +52,7 @@ func (r *rooms) open(ctx context.Context) error {
 	var left *LeftOut
 	var setup *SetupError
 	switch {
-	case errors.As(err, &left):
-		return fmt.Errorf("no namespace can be made (%w); name one that exists with --namespace", err)
-	case errors.As(err, &setup) && setup.Exchange.Received.Code == http.StatusNotFound:
+	case errors.As(err, &left), errors.As(err, &setup) && setup.Exchange.Received.Code == http.StatusNotFound:
 		return fmt.Errorf("no namespace can be made (%w); name one that exists with --namespace", err)
 	case err != nil:
 		return fmt.Errorf("no namespace can be made: %w", err)
@@ -154,7 +152,7 @@ func (r *rooms) awaitAccount(ctx context.Context, namespace string) error {
 	}
 }
 
-// isObjectMissing tells an object that is not there from a resource that is not.
+// isObjectMissing reports whether the answer says that an object is missing, and not its resource.
 func isObjectMissing(response *Response) bool {
 	status, _ := response.Status()
 	return status != nil && status.Details != nil && status.Details.Name != ""

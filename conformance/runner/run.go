@@ -54,11 +54,11 @@ type Options struct {
 	Timeout time.Duration
 	// Parallel is how many checks run at a time; 0 means [DefaultParallel].
 	Parallel int
-	// UserAgent is what the server is told.
+	// UserAgent is the header of all requests.
 	UserAgent string
 	// Wrap, if not nil, wraps the transports of the run, inside what adds credentials.
 	Wrap func(http.RoundTripper) http.RoundTripper
-	// Planned, if not nil, is told how many results there will be, and Finished of each one.
+	// Planned, if not nil, gets the number of results to come; Finished is called for each one.
 	Planned  func(total int)
 	Finished func()
 }

@@ -53,10 +53,11 @@ func shown(body []byte) string {
 	if !utf8.Valid(body) {
 		return "(not text)"
 	}
-	return shorten(string(bytes.TrimSpace(body)), maxShown)
+	return Shorten(string(bytes.TrimSpace(body)), maxShown)
 }
 
-func shorten(text string, most int) string {
+// Shorten returns a text, or its first bytes and an ellipsis if it has more than most.
+func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

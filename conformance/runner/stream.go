@@ -28,7 +28,7 @@ type Event struct {
 
 // Stream is a watch.
 type Stream struct {
-	// Context is that of the check.
+	// Context belongs to the check.
 	Context context.Context //nolint:containedctx // As that of a probe.
 
 	exchange *Exchange
@@ -114,8 +114,8 @@ func (s *Stream) note(event *Event) {
 	if data, err := json.Marshal(event.Object.Object); err == nil {
 		text += " " + shown(data)
 	}
-	s.seen = append(s.seen, shorten(text, 1000))
-	s.exchange.Received.Body = shorten(strings.Join(s.seen, "\n"), maxShown)
+	s.seen = append(s.seen, Shorten(text, 1000))
+	s.exchange.Received.Body = Shorten(strings.Join(s.seen, "\n"), maxShown)
 }
 
 // Close ends the watch.
