@@ -23,8 +23,7 @@ const (
 // maxSize bounds what a packed value may unpack to, against corrupt lengths.
 const maxSize = 1 << 30
 
-// reports1 is plain text: zstd takes any content as a dictionary, and finds
-// matches sooner towards its end.
+// reports1 is plain text: zstd takes any content as a dictionary, and finds matches sooner towards its end.
 //
 //go:embed reports1.txt
 var reports1 []byte
@@ -32,9 +31,8 @@ var reports1 []byte
 // dictionaryID is written into frames; any number that stays the same.
 const dictionaryID = 0x0d0c4e71
 
-// largeSize is from where on a value is worth the tables of the higher level. They are built from
-// the dictionary for each value: 1.25 MB, which takes longer than to pack a report of the usual size,
-// and 0.25 MB at the lower level.
+// largeSize is from where on a value is worth the tables of the higher level. They are built from the dictionary for
+// each value: 1.25 MB, which takes longer than to pack a report of the usual size, and 0.25 MB at the lower level.
 const largeSize = 16 << 10
 
 // Codec packs and unpacks values. Safe for concurrent use.

@@ -90,7 +90,8 @@ func TestStoredValuesStayReadable(t *testing.T) {
 	}
 }
 
-// TestDictionaryStaysTheSame: what was packed with it can be read with nothing else. A better one gets a number of its own.
+// TestDictionaryStaysTheSame: what was packed with it can be read with nothing else. A better one gets a number of its
+// own.
 func TestDictionaryStaysTheSame(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("reports1.txt")

@@ -25,17 +25,14 @@ type Options struct {
 	Existing bool
 	// Binding says which Kubernetes cluster the share has to belong to. Optional.
 	Binding engine.Binding
-	// PasswordFile holds the password for PostgreSQL in its first line. It is
-	// read for each connection. Optional.
+	// PasswordFile holds the password for PostgreSQL in its first line. It is read for each connection. Optional.
 	PasswordFile string
-	// MaxConns is the largest number of PostgreSQL connections for reads; 0 is
-	// the engine's default.
+	// MaxConns is the largest number of PostgreSQL connections for reads; 0 is the engine's default.
 	MaxConns int
-	// ConnectTimeout is how long to wait for a server that doesn't answer; 0 is
-	// as long as the context allows.
+	// ConnectTimeout is how long to wait for a server that doesn't answer; 0 is as long as the context allows.
 	ConnectTimeout time.Duration
-	// Waiting is told of each attempt to reach a server that failed: why, and how long there
-	// will be others, 0 for without end. Optional.
+	// Waiting is called for each failed attempt to reach a server, with the cause and how long others will follow; 0 is
+	// without end. Optional.
 	Waiting func(cause string, left time.Duration)
 	// Logger for what happens in the background; nil for silence.
 	Logger *slog.Logger
@@ -46,10 +43,9 @@ type Options struct {
 //	sqlite:///path/to/file.db?synchronous=full&cache_bytes=…&max_bytes=…&readers=…
 //	postgres://user@host:port/name?sslmode=verify-full&max_conns=…&synchronous_commit=…
 //
-// A postgres URL may have the parameters of libpq; what it leaves out comes from
-// PGHOST, PGPASSWORD, PGPASSFILE and their like. Other parameters are errors. No
-// error names a password. An etcd URL is refused: see [ParseEtcd]. The engine must
-// be closed.
+// A postgres URL may have the parameters of libpq; what it leaves out comes from PGHOST, PGPASSWORD, PGPASSFILE and
+// their like. Other parameters are errors. No error names a password. An etcd URL is refused: see [ParseEtcd]. The
+// engine must be closed.
 func Open(ctx context.Context, rawURL string, options Options) (engine.Engine, error) {
 	if IsEtcd(rawURL) {
 		if _, err := ParseEtcd(rawURL); err != nil {

@@ -34,8 +34,7 @@ type Etcd struct {
 	Endpoints []string
 	// Prefix of all keys; it begins with a slash and doesn't end with one.
 	Prefix string
-	// CAFile, CertFile and KeyFile are paths, "" for what was not given. The last two
-	// come together.
+	// CAFile, CertFile and KeyFile are paths, "" for what was not given. The last two come together.
 	CAFile, CertFile, KeyFile string
 	// CompactionInterval is how often history is dropped: it reaches back once to
 	// twice as far. 0 leaves that to somebody else.
@@ -91,8 +90,7 @@ func ParseEtcd(rawURL string) (Etcd, error) {
 	return e, err
 }
 
-// splitEtcd returns the URL with the hosts taken out. Why: net/url refuses more than
-// one host.
+// splitEtcd returns the URL with the hosts taken out. Why: net/url refuses more than one host.
 func splitEtcd(rawURL string) (*url.URL, string, error) {
 	scheme, rest, found := strings.Cut(rawURL, "://")
 	if !found {

@@ -42,9 +42,8 @@ func sqliteOptions(u *url.URL, options Options) (sqlite.Options, error) {
 // maxConnections is more than a server should have of one process.
 const maxConnections = 10_000
 
-// libpqParameters are those that PostgreSQL's own clients know, and that the driver
-// understands or passes on. Why a list: the driver makes a setting of the session
-// of any other, so that a slip in sslmode would go unnoticed.
+// libpqParameters are those that PostgreSQL's own clients know, and that the driver understands or passes on. Why a
+// list: the driver makes a setting of the session of any other, so that a slip in sslmode would go unnoticed.
 func libpqParameters() []string {
 	return []string{
 		"application_name", "channel_binding", "connect_timeout", "dbname", "host", "krbspn", "krbsrvname",
@@ -103,8 +102,7 @@ func newParameters(u *url.URL, known ...string) (*parameters, error) {
 	return &parameters{scheme: u.Scheme, values: values}, nil
 }
 
-// choice returns a parameter that has one of some values, in any case; "" where it
-// is missing.
+// choice returns a parameter that has one of some values, in upper or lower case; "" if it is missing.
 func (p *parameters) choice(name string, allowed ...string) string {
 	value := p.values.Get(name)
 	if value != "" && !slices.Contains(allowed, strings.ToLower(value)) && p.err == nil {
@@ -113,8 +111,7 @@ func (p *parameters) choice(name string, allowed ...string) string {
 	return value
 }
 
-// number returns a parameter that is a whole number from 1 to most; 0 where it is
-// missing.
+// number returns a parameter that is a whole number from 1 to most; 0 where it is missing.
 func (p *parameters) number(name string, most int64) int64 {
 	value := p.values.Get(name)
 	if value == "" {

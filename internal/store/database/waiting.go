@@ -11,8 +11,8 @@ import (
 // waitingInterval is how often it is said at most that a database doesn't answer.
 const waitingInterval = 10 * time.Second
 
-// Seldom returns what can be Options.Waiting: it passes on the first of the attempts that it is told of, and
-// then one every 10 s at most. It is called by one goroutine at a time.
+// Seldom returns what can be Options.Waiting: it passes on the first failed attempt, and then at most one every 10 s.
+// It is called by one goroutine at a time.
 func Seldom(tell func(cause string, left time.Duration)) func(cause string, left time.Duration) {
 	var told time.Time
 	return func(cause string, left time.Duration) {

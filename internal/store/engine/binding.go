@@ -11,8 +11,7 @@ import (
 // DefaultCluster is the share of a database that is used by those who name none.
 const DefaultCluster = "default"
 
-// ErrBound says that the share of the database belongs to another Kubernetes cluster, or it is not
-// known to which.
+// ErrBound says that the share of the database belongs to another Kubernetes cluster, or it is not known to which.
 var ErrBound = errors.New("the share of the database is not this cluster's")
 
 // Binding ties the share of a cluster in a database to the Kubernetes cluster that uses it,
@@ -34,9 +33,8 @@ type Share struct {
 	Name, UID string
 }
 
-// Choose returns the share to use of those that a database has, nil if it is to be made,
-// and whether it has to be bound. alone says that nobody else can use the database: then
-// its only share is taken over if it is bound to nobody.
+// Choose returns the share to use of those that a database has, nil if it is to be made, and whether it has to be
+// bound. alone says that nobody else can use the database: then its only share is taken over if it is bound to nobody.
 func (b Binding) Choose(shares []Share, name string, alone bool) (share *Share, bind bool, err error) {
 	switch {
 	case b.UID == "":
@@ -72,8 +70,7 @@ func (b Binding) chooseByUID(shares []Share, alone bool) (*Share, bool, error) {
 		"start the server of the cluster that they belong to with --adopt-cluster=%s once (DOCKET_ADOPT_CLUSTER)", ErrBound, DefaultCluster, DefaultCluster)
 }
 
-// check binds a share that is bound to nobody, and refuses one that is bound to another
-// cluster. The share may be nil.
+// check binds a share that is bound to nobody, and refuses one that is bound to another cluster. The share may be nil.
 func (b Binding) check(share *Share) (*Share, bool, error) {
 	if share == nil || share.UID == "" || share.UID == b.UID {
 		return share, share != nil && share.UID == "", nil

@@ -10,7 +10,8 @@ import (
 
 // Bound is a condition on a number that counts have.
 type Bound struct {
-	// Of is OrderResults, or a number that the query asks for: OrderSubjects, OrderNamespaces, OrderPolicies or OrderSources.
+	// Of is OrderResults, or a number that the query asks for: OrderSubjects, OrderNamespaces, OrderPolicies or
+	// OrderSources.
 	Of Field
 	// Operator compares the number, which is on the left, with Number.
 	Operator Operator

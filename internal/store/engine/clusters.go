@@ -30,8 +30,8 @@ func ResourceNames(kinds []ReportKind) []string {
 	return names
 }
 
-// FieldCluster is the name of the cluster that a row is of. A filter with it is for rows of several clusters: Filter.Of makes those of
-// one cluster of it, which engines take.
+// FieldCluster is the name of the cluster that a row is of. A filter with it is for rows of several clusters: Filter.Of
+// makes those of one cluster of it, which engines take.
 const FieldCluster Field = "cluster"
 
 // UnknownCluster returns the error for a name that no cluster of the database has.
@@ -39,8 +39,8 @@ func UnknownCluster(name string) error {
 	return fmt.Errorf("%w: there is no cluster %q in the database, or it may not be read", ErrUnavailable, name)
 }
 
-// Of returns the filter for rows of a cluster: what it says of FieldCluster is decided. Any without operands is one that
-// selects none of them, nil one that selects all.
+// Of returns the filter for rows of a cluster: what it says of FieldCluster is decided. Any without operands is one
+// that selects none of them, nil one that selects all.
 func (f *Filter) Of(cluster string) *Filter {
 	decided := f.decide(cluster)
 	if decided.always() {

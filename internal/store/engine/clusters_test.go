@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFilterOfCluster: what is left of a filter selects the same rows of a cluster as the whole one.
+// TestFilterOfCluster: the filter for one cluster selects the same rows of it as the whole filter.
 func TestFilterOfCluster(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 1))

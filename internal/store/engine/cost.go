@@ -19,8 +19,8 @@ func (e *CostlyError) Error() string {
 		"or select fewer results by report.namespace, source, policy, rule, category, severity or result", e.Cost, e.Most, e.Allowed, e.Most)
 }
 
-// MaxGroups is of how many groups an engine makes an answer that keeps them in memory, whatever a query leaves out of these: more only if its
-// Limit is.
+// MaxGroups is of how many groups an engine makes an answer that keeps them in memory, whatever a query leaves out of
+// these: more only if its Limit is.
 const MaxGroups = 50_000
 
 // CrowdedError ends a question of which there are more groups.

@@ -8,9 +8,8 @@ import (
 	"math"
 )
 
-// Derivation is a version of what is derived from objects: index terms and result rows. It rises when more or
-// something else is derived. Rows that were derived by a version also serve readers of the version before, and of
-// no older one.
+// Derivation is a version of what is derived from objects: index terms and result rows. It rises when more or something
+// else is derived. Rows that were derived by a version also serve readers of the version before, and of no older one.
 type Derivation int16
 
 // Serves reports whether lists of a version can rely on the index terms of a resource: none are missing.
@@ -27,7 +26,7 @@ type DerivationState struct {
 }
 
 // NothingToDerive is the state of a resource that nothing was ever stored of.
-var NothingToDerive = DerivationState{Complete: math.MaxInt16} //nolint:gochecknoglobals // A constant but for the language.
+var NothingToDerive = DerivationState{Complete: math.MaxInt16} //nolint:gochecknoglobals // Never changed.
 
 // Derivations is the part of an Engine that keeps account of which version derived the rows of which object. A
 // commit by an older version than others notes, in the same transaction, that the rows are no longer complete: no

@@ -5,18 +5,15 @@ package engine
 
 import "errors"
 
-// Classes of errors that engines return. Engines wrap them with what they were
-// doing; callers ask errors.Is.
+// Classes of errors that engines return. Engines add the operation that failed; callers use errors.Is.
 var (
 	// ErrCompacted: the revision is below what history still holds.
 	ErrCompacted = errors.New("revision has been compacted")
 	// ErrFuture: the revision was not given out yet.
 	ErrFuture = errors.New("revision lies in the future")
-	// ErrUnavailable: the database can't be reached or can't do work now; the
-	// same call may succeed later.
+	// ErrUnavailable: the database can't be reached or can't do work now; the same call may succeed later.
 	ErrUnavailable = errors.New("database is unavailable")
-	// ErrUnknownOutcome: the connection was lost while a commit was under way;
-	// it may or may not have happened.
+	// ErrUnknownOutcome: the connection was lost while a commit was under way; it may or may not have happened.
 	ErrUnknownOutcome = errors.New("outcome of the commit is unknown")
 	// ErrFull: there is no space for the write.
 	ErrFull = errors.New("database is full")

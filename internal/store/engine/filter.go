@@ -6,6 +6,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -294,8 +295,8 @@ func (f *Filter) Counted() bool {
 	return counted
 }
 
-// Match reports whether the filter selects a row, given the text of a field and the time. The text of FieldCreated is its
-// digits. It is what statements of engines must agree with.
+// Match reports whether the filter selects a row, given the text of a field and the time. The text of FieldCreated is
+// its digits. It is what statements of engines must agree with.
 func (f *Filter) Match(text func(Field) string, seconds int64) bool {
 	if f == nil {
 		return true
@@ -376,4 +377,23 @@ func (f *Filter) join(d Dialect, with, empty string) string {
 		parts[i] = operand.SQL(d)
 	}
 	return "(" + strings.Join(parts, with) + ")"
+}
+
+// compares is Match for comparisons of numbers.
+func (f *Filter) compares(text func(Field) string, seconds int64) bool {
+	number := seconds
+	if f.Field == FieldCreated {
+		var err error
+		if number, err = strconv.ParseInt(text(f.Field), 10, 64); err != nil {
+			return false
+		}
+	}
+	switch f.Operator {
+	case LessThan:
+		return number < f.Number
+	case GreaterThan:
+		return number > f.Number
+	default:
+		return number == f.Number
+	}
 }

@@ -52,9 +52,8 @@ type Fleet struct {
 
 // Replicas is the part of an Engine that knows the other processes on its cluster.
 type Replicas interface {
-	// Beat notes that this process lives, for a minute, which formats it reads, which version it derives, and
-	// the lowest revision that it reads at, 0 for none. It
-	// allows the format that this program writes once all that live can read it. ErrSchema when this program
-	// no longer reads all.
+	// Beat notes that this process lives, for a minute, which formats it reads, which version it derives, and the
+	// lowest revision that it reads at, 0 for none. It allows the format that this program writes once all that live
+	// can read it. ErrSchema when this program no longer reads all.
 	Beat(ctx context.Context, derives Derivation, needs Revision) (Fleet, error)
 }

@@ -5,7 +5,8 @@
 
 package engine
 
-// A program with the tag docket_next stands for the next release, in tests: it reads a format that it does not write yet.
+// A program with the tag docket_next stands for the next release, in tests: it reads a format that it does not write
+// yet.
 const (
 	ReadsFormat  Format = 2
 	WritesFormat Format = 1

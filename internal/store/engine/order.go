@@ -15,18 +15,18 @@ import (
 // MaxOrdered is the largest limit of an OrderQuery: engines keep that many rows in memory while they read.
 const MaxOrdered = 1000
 
-// OrderQuery asks for the first rows in an order. Reports know no order of their results' fields, so that all rows that the
-// filter selects are read for each page.
+// OrderQuery asks for the first rows in an order. Reports know no order of their results' fields, so that all rows that
+// the filter selects are read for each page.
 type OrderQuery struct {
-	// Cluster is that of a CountQuery.
+	// Cluster is as in CountQuery.
 	Cluster string
-	// Kinds, Namespace and Filter are those of a RowQuery.
+	// Kinds, Namespace and Filter are as in RowQuery.
 	Kinds     []ReportKind
 	Namespace *string
 	Filter    *Filter
-	// OrderBy is one of Orders. Severities are in the order of SeverityRank, other texts in that of their bytes. Descending
-	// turns the order around, but rows without a time are behind those with one in any case. Rows that are equal in it
-	// are ordered by time, the newest first, and then as [Questions.Rows] has them.
+	// OrderBy is one of Orders. Severities are in the order of SeverityRank, other texts in the order of their bytes.
+	// Descending reverses the order, but rows without a time are always behind those with one. Rows that are equal in
+	// it are ordered by time, the newest first, and then as [Questions.Rows] has them.
 	OrderBy    Field
 	Descending bool
 	// After is the place behind which rows are wanted; nil for the beginning.
@@ -39,7 +39,7 @@ type OrderQuery struct {
 
 // OrderPlace says where a row is in an order.
 type OrderPlace struct {
-	// Text is that of the field OrderQuery.OrderBy; "" where that is FieldSeconds.
+	// Text is the text of the field OrderQuery.OrderBy; "" if that is FieldSeconds.
 	Text    string
 	Seconds int64
 	Report  ReportPlace
@@ -59,7 +59,8 @@ func Orders() []Field {
 // Severities returns the severities that have a rank, the worst first.
 func Severities() []string { return []string{"critical", "high", "medium", "low", "info"} }
 
-// SeverityRank returns where a severity is in an order, from 0; any other text, and none, is behind those that have a rank.
+// SeverityRank returns where a severity is in an order, from 0; any other text, and none, is behind those that have a
+// rank.
 func SeverityRank(severity string) int {
 	if i := slices.Index(Severities(), severity); i >= 0 {
 		return i

@@ -6,6 +6,8 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
+	"strings"
 )
 
 // Projection is a report as rows: what the SQL views show of it. A field here, in Verdict or in Subject has a column in
@@ -63,9 +65,27 @@ type Column[T any] struct {
 	Field func(*T) any
 }
 
+// ColumnList returns columns as SQL lists them, each after a prefix.
+func ColumnList[T any](columns []Column[T], prefix string) string {
+	names := make([]string, len(columns))
+	for i, column := range columns {
+		names[i] = prefix + column.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// ColumnFields returns pointers to the fields of a row, one for each column.
+func ColumnFields[T any](columns []Column[T], row *T) []any {
+	fields := make([]any, len(columns))
+	for i := range columns {
+		fields[i] = columns[i].Field(row)
+	}
+	return fields
+}
+
 // VerdictColumns are the columns of the table of verdicts, beside what identifies one.
 //
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Never changed.
 var VerdictColumns = []Column[Verdict]{
 	{"source", func(v *Verdict) any { return &v.Source }},
 	{"policy", func(v *Verdict) any { return &v.Policy }},
@@ -80,7 +100,7 @@ var VerdictColumns = []Column[Verdict]{
 
 // SubjectColumns are the columns of the table of subjects, beside what identifies one.
 //
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Never changed.
 var SubjectColumns = []Column[Subject]{
 	{"api_version", func(s *Subject) any { return &s.APIVersion }},
 	{"kind", func(s *Subject) any { return &s.Kind }},
@@ -89,9 +109,10 @@ var SubjectColumns = []Column[Subject]{
 	{"uid", func(s *Subject) any { return &s.UID }},
 }
 
-// ReportColumns are the columns of the table of reports, beside the object and its resource, the scope, and the results.
+// ReportColumns are the columns of the table of reports, beside the object and its resource, the scope, and the
+// results.
 //
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Never changed.
 var ReportColumns = []Column[Projection]{
 	{"namespace", func(p *Projection) any { return &p.Namespace }},
 	{"name", func(p *Projection) any { return &p.Name }},
@@ -112,7 +133,7 @@ func (v *Verdict) ID() int64 {
 	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, digit(v.Scored), string(v.Properties))
 }
 
-// Outcome identifies what a verdict has in common with others but for their words, by which results are counted.
+// Outcome identifies the fields of a verdict by which results are counted: those without words.
 func (v *Verdict) Outcome() int64 {
 	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, digit(v.Scored))
 }
@@ -140,4 +161,32 @@ func identity(parts ...string) int64 {
 	}
 	sum := sha256.Sum256(input)
 	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// Equal reports whether two projections give the same rows, so that the rows of an
+// update need not be written. Two nils are equal.
+func (p *Projection) Equal(other *Projection) bool {
+	if p == nil || other == nil {
+		return p == other
+	}
+	return equalHead(p, other) && same(p.Scope, other.Scope) && slices.EqualFunc(p.Results, other.Results, equalResult)
+}
+
+// equalHead compares everything except scope and results.
+func equalHead(a, b *Projection) bool {
+	return a.Namespace == b.Namespace && a.Name == b.Name && a.UID == b.UID && a.Kind == b.Kind &&
+		a.Source == b.Source && a.CreatedAt == b.CreatedAt &&
+		a.Pass == b.Pass && a.Fail == b.Fail && a.Warn == b.Warn && a.Error == b.Error && a.Skip == b.Skip
+}
+
+func equalResult(a, b Result) bool {
+	return a.Index == b.Index && a.Seconds == b.Seconds && same(a.Verdict, b.Verdict) && same(a.Subject, b.Subject)
+}
+
+// same compares what pointers point to.
+func same[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a == b || *a == *b
 }

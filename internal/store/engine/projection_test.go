@@ -40,7 +40,7 @@ func TestIdentitiesDiffer(t *testing.T) {
 	}
 }
 
-// Each field is in one column, but for those that are stored elsewhere.
+// Each field is in one column, except those that are stored elsewhere.
 func TestColumnsHaveAllFields(t *testing.T) {
 	t.Parallel()
 	checkColumns(t, engine.VerdictColumns)

@@ -25,8 +25,8 @@ func Property(name string) Field { return Field(propertyPrefix + name) }
 // Property returns the name of the property that the field is, and whether it is one.
 func (f Field) Property() (name string, ok bool) { return strings.CutPrefix(string(f), propertyPrefix) }
 
-// CheckProperty returns an error if properties of that name can't be asked for: SQLite has no way to write a quote in the
-// path to a property.
+// CheckProperty returns an error if properties of that name can't be asked for: SQLite has no way to write a quote in
+// the path to a property.
 func CheckProperty(name string) error {
 	switch {
 	case name == "":

@@ -20,11 +20,12 @@ import (
 // Rows hold what [Projection] says, so texts in messages that name the resource are placeholders.
 type Questions interface {
 	// Rows returns result rows in the order of their reports: by namespace, kind and name, bytewise. Rows of a report
-	// are in the order of Index, those of one Index in the order of the IDs of their subjects: no engine keeps the order in
-	// which an entry names these.
+	// are in the order of Index, those of one Index in the order of the IDs of their subjects: no engine keeps the
+	// order in which an entry names these.
 	Rows(ctx context.Context, q RowQuery) (RowPage, error)
 
-	// RowsAbout returns the rows that are about a subject in reports of a namespace, in the order of Rows. id is Subject.ID.
+	// RowsAbout returns the rows that are about a subject in reports of a namespace, in the order of Rows. id is
+	// Subject.ID.
 	RowsAbout(ctx context.Context, namespace string, kinds []ReportKind, id int64) (RowPage, error)
 
 	// Count counts rows by their fields. Where counters know all that is asked (CountQuery.Counted), it reads these.
@@ -33,13 +34,13 @@ type Questions interface {
 	// First returns the first rows in an order; RowPage.More says for certain whether there are more.
 	First(ctx context.Context, q OrderQuery) (RowPage, error)
 
-	// Clusters returns the clusters of the database that can be read, in the order of their names. Kinds are those of the reports
-	// that are counted.
+	// Clusters returns the clusters of the database that can be read, in the order of their names. It counts reports of
+	// these kinds.
 	Clusters(ctx context.Context, kinds []ReportKind) ([]Cluster, error)
 }
 
-// ReportKind is a kind of reports, and the resource that it is stored as. The keys of its objects are "namespace/name", or
-// "name" without a namespace, as projections have them.
+// ReportKind is a kind of reports, and the resource that it is stored as. The keys of its objects are "namespace/name",
+// or "name" without a namespace, as projections have them.
 type ReportKind struct {
 	Kind     string
 	Resource Resource
@@ -114,7 +115,7 @@ type ResultRow struct {
 	Result
 }
 
-// Identity is what a result has in common with its twins, which only their order in the report tells apart.
+// Identity is what the duplicates of a result in its report have in common: only their order differs.
 type Identity struct {
 	Report ReportPlace
 	// Subject is zero for none.
@@ -134,8 +135,8 @@ func (r *ResultRow) Identity() Identity {
 // RowPage is the answer to a RowQuery.
 type RowPage struct {
 	Rows []ResultRow
-	// Twins has all rows with the Identity of one of Rows, these among them, in the order of Questions.Rows, if the query asks for
-	// them: whatever its filter says of these.
+	// Twins has all rows with the Identity of one of Rows, these among them, in the order of Questions.Rows, if the
+	// query asks for them: whatever its filter says of these.
 	Twins []ResultRow
 	// More says that reports behind the last one may have further rows. Without rows there are none.
 	More bool
@@ -147,15 +148,16 @@ type RowPage struct {
 type CountQuery struct {
 	// Cluster is the name of the one that is meant; "" for the engine's own. Counts.State is that of this cluster.
 	Cluster string
-	// Kinds, Namespace and Filter are those of a RowQuery.
+	// Kinds, Namespace and Filter are as in RowQuery.
 	Kinds     []ReportKind
 	Namespace *string
 	Filter    *Filter
 	// By are the fields whose values are counted separately; none for one count of everything, which may be of no results.
 	// Field.Groups says which can be among them.
 	By []Field
-	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports, Policies
-	// and Sources for those of different names of them, and Times for the least and the greatest time of results that have one.
+	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports,
+	// Policies and Sources for those of different names of them, and Times for the least and the greatest time of
+	// results that have one.
 	Subjects, Namespaces, Policies, Sources, Times bool
 	// Having are bounds that counts have to meet. Others are left out before Limit.
 	Having []Bound
@@ -163,8 +165,8 @@ type CountQuery struct {
 	// where it is not "". Equal ones are in the order of By.
 	OrderBy    Field
 	Descending bool
-	// Limit is the largest number of counts. Positive. An engine may end with CrowdedError where MaxGroups and Limit are both less than
-	// there is to count.
+	// Limit is the largest number of counts. Positive. An engine may end with CrowdedError where MaxGroups and Limit
+	// are both less than there is to count.
 	Limit int
 }
 

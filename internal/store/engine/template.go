@@ -17,13 +17,14 @@ const (
 	Placeholders = "\x01\x02\x03"
 )
 
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Never changed.
 var templateNames = strings.NewReplacer(string(NameHere), "{name}", string(NamespaceHere), "{namespace}", string(UIDHere), "{uid}")
 
 // Template returns FieldTemplate of a message with placeholders, which is how projections have it.
 func Template(message string) string { return templateNames.Replace(message) }
 
-// Message returns what a message with placeholders says about a resource, which is nil for none: with its names in their places.
+// Message returns what a message with placeholders says about a resource, which is nil for none: with its names in
+// their places.
 func Message(template string, about *Subject) string {
 	at := strings.IndexAny(template, Placeholders)
 	if at < 0 {

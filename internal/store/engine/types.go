@@ -3,31 +3,30 @@
 
 package engine
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
-// Revision numbers a change of a cluster's objects. The first is 1; 0 means
-// none. It is what resourceVersion shows.
+// Revision numbers a change of a cluster's objects. The first is 1; 0 means none. It is what resourceVersion shows.
 type Revision int64
 
 // Incarnation changes when a database was restored or failed over, so that
 // revisions handed out before mean nothing any more, unless a Gap says which do.
 type Incarnation int64
 
-// Resource names a set of objects that share a key space, such as
-// "/wgpolicyk8s.io/policyreports/": the prefix of their storage keys. Keys in
-// this package are what follows the prefix ("namespace/name" or "name").
+// Resource names a set of objects that share a key space, such as "/wgpolicyk8s.io/policyreports/": the prefix of their
+// storage keys. Keys in this package are what follows the prefix ("namespace/name" or "name").
 type Resource string
 
 // State of a cluster's revisions.
 type State struct {
 	// Revision of the last committed change, at least 1.
 	Revision Revision
-	// Compacted is the revision up to which events were dropped. Reads below
-	// it are answered with ErrCompacted.
+	// Compacted is the revision up to which events were dropped. Reads below it are answered with ErrCompacted.
 	Compacted Revision
-	// Incarnation differs from an earlier one when the revision was moved far
-	// ahead after a failover or restore: everything known from before is void,
-	// but for what Gap says.
+	// Incarnation differs from an earlier one when the revision was moved far ahead after a failover or restore:
+	// everything known from before is void, except as Gap says.
 	Incarnation Incarnation
 	// Gap is the newest one in history; zero for none.
 	Gap Gap
@@ -42,8 +41,8 @@ func (s State) Floor(revision Revision) Revision {
 }
 
 // Gap is a range of revisions that no event has. A database that was failed over may have lost the last changes, which
-// somebody may have seen: their revisions are left out. Whoever knows no revision between After and To has seen nothing
-// that was lost, and goes on: To, the first revision of the present incarnation, is the same as After.
+// somebody may have seen: their revisions are left out. A reader that knows no revision between After and To has seen
+// nothing that was lost, and continues: To, the first revision of the present incarnation, is the same as After.
 type Gap struct {
 	After, To Revision
 	// Before is the incarnation that ended with After.
@@ -82,9 +81,8 @@ type Row struct {
 	// Created is the revision that created the object. It identifies the
 	// object: a later one of the same key has another.
 	Created Revision
-	// ExpiresAt is the Unix time in seconds after which the object is to be
-	// deleted; 0 is never. It is 0 in rows that were undone from history, which
-	// does not keep it.
+	// ExpiresAt is the Unix time in seconds after which the object is to be deleted; 0 is never. It is 0 in rows that
+	// were undone from history, which does not keep it.
 	ExpiresAt int64
 	Value
 }
@@ -123,8 +121,7 @@ type Op struct {
 	Kind     OpKind
 	Resource Resource
 	Key      string
-	// Expect is the revision that the row must have for Update and Delete.
-	// Create demands that there is no row.
+	// Expect is the revision that the row must have for Update and Delete. Create demands that there is no row.
 	Expect Revision
 	// Guard is a further condition, on another object; nil for none.
 	Guard *Guard
@@ -132,9 +129,8 @@ type Op struct {
 	Value     Value
 	ExpiresAt int64
 
-	// KeepDerived says that Index and Projection are the same as before and
-	// need not be written. Update only. They count as derived by Derivation from then on,
-	// unless an older version derived them.
+	// KeepDerived says that Index and Projection are the same as before and need not be written. Update only. They
+	// count as derived by Derivation from then on, unless an older version derived them.
 	KeepDerived bool
 	// Index holds the terms under which List finds the object.
 	Index []Term
@@ -146,9 +142,9 @@ type Op struct {
 	Prepared any
 }
 
-// Guard is a condition on an object that an op does not change: it must have this
-// revision when the op happens, or not exist for 0. Whoever changes the object knows
-// from then on that no op happens which was guarded by what it was before.
+// Guard is a condition on an object that an op does not change: it must have this revision when the op happens, or not
+// exist for 0. After changing the object, its writer knows that no op happens which was guarded by its earlier
+// revision.
 type Guard struct {
 	Resource Resource
 	Key      string
@@ -185,22 +181,19 @@ type Event struct {
 	Created  Revision
 	// Value that was written; empty for Delete.
 	Value Value
-	// PreviousRevision and Previous are what was replaced or deleted; zero for
-	// Create.
+	// PreviousRevision and Previous are what was replaced or deleted; zero for Create.
 	PreviousRevision Revision
 	Previous         Value
 	Time             time.Time
 }
 
-// Term is an index entry: hashes of a label's key and value, or of a field's
-// path and value. Different texts may share a hash: an index finds candidates
-// only.
+// Term is an index entry: hashes of a label's key and value, or of a field's path and value. Different texts may share
+// a hash: an index finds candidates only.
 type Term struct {
 	Name, Value int64
 }
 
-// Condition selects objects with an index term of this name and one of the
-// values, or any value when there is none.
+// Condition selects objects with an index term of this name and one of the values, or any value when there is none.
 type Condition struct {
 	Name   int64
 	Values []int64
@@ -219,9 +212,8 @@ type Query struct {
 	// At is the revision of the snapshot; 0 for the latest. ErrCompacted below
 	// the compacted revision, ErrFuture above the current one.
 	At Revision
-	// Conditions narrow the selection, all of them; the caller checks the rows
-	// again, since hashes can collide and rows that were undone from history are
-	// returned whether they match or not.
+	// Conditions narrow the selection, all of them; the caller checks the rows again, since hashes can collide and rows
+	// that were undone from history are returned whether they match or not.
 	Conditions []Condition
 	// Derivation is the version whose index terms Conditions ask for. Where the database's don't serve it
 	// Conditions are left out, and all rows are selected.
@@ -239,12 +231,31 @@ type Page struct {
 	Rows []Row
 	// More says that rows beyond the last one may exist.
 	More bool
-	// Remaining is the number of keys in the prefix after the last row, without
-	// regard to Conditions; 0 when there are no rows, -1 when it wasn't asked for,
-	// or when more than CountCap keys would have to be counted. The first page of
+	// Remaining is the number of keys in the prefix after the last row, without regard to Conditions; 0 when there are
+	// no rows, -1 when it wasn't asked for, or when more than CountCap keys would have to be counted. The first page of
 	// all there is of a resource now is always counted: sums know it.
 	Remaining int64
-	// State of the snapshot that the rows were read from, as of now: with
-	// Query.At its Revision is the present one, not At.
+	// State of the snapshot that the rows were read from, as of now: with Query.At its Revision is the current one, not
+	// At.
 	State State
+}
+
+// CheckOps returns an error for ops that no engine commits together: of an unknown kind, or with the same key.
+func CheckOps(ops []Op) error {
+	type place struct {
+		resource Resource
+		key      string
+	}
+	seen := make(map[place]struct{}, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind < Create || op.Kind > Delete {
+			return fmt.Errorf("op for %s%s has the unknown kind %d", op.Resource, op.Key, op.Kind)
+		}
+		seen[place{op.Resource, op.Key}] = struct{}{}
+		if len(seen) == i {
+			return fmt.Errorf("two ops for %s%s", op.Resource, op.Key)
+		}
+	}
+	return nil
 }

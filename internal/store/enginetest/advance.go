@@ -31,8 +31,7 @@ func (s session) advance(to engine.Revision) engine.State {
 	return state
 }
 
-// testAdvance: objects stay, history is gone, and the next change takes the next
-// revision.
+// testAdvance: objects stay, history is gone, and the next change takes the next revision.
 func testAdvance(t *testing.T, target Target) {
 	s := target.session(t)
 	first := s.apply(create("a", "x"))

@@ -69,8 +69,7 @@ func committer(e engine.Engine, name string, n int) func(context.Context) error 
 	}
 }
 
-// follower reads events until it has seen revision last, each once and in
-// order.
+// follower reads events until it has seen revision last, each once and in order.
 func follower(e engine.Engine, last engine.Revision) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for after := engine.Revision(1); after < last; {
@@ -106,8 +105,7 @@ func testConcurrent(t *testing.T, target Target) {
 	s.same("keys", len(s.list(engine.Query{Resource: reports}).Rows), writers*each)
 }
 
-// lister lists and then follows, again and again: rows and events together
-// must be every object, none twice.
+// lister lists and then follows, again and again: rows and events together must be every object, none twice.
 func lister(e engine.Engine, last engine.Revision) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for done := false; !done; {
@@ -146,8 +144,7 @@ func testListThenEvents(t *testing.T, target Target) {
 		lister(s.engine, 1+2*each), lister(s.engine, 1+2*each))
 }
 
-// testFirstObject reads resources whose first object is just being made: who sees its revision
-// sees the object.
+// testFirstObject reads resources whose first object is just being made: who sees its revision sees the object.
 func testFirstObject(t *testing.T, target Target) {
 	s := target.session(t)
 	const resources, key = 100, "a"
@@ -238,8 +235,7 @@ func testRace(t *testing.T, target Target) {
 	s.same("state", s.state(), engine.State{Revision: 2 + callers*rounds})
 }
 
-// testShared runs writers and readers of one database in several engines, as
-// several replicas do.
+// testShared runs writers and readers of one database in several engines, as several replicas do.
 func testShared(t *testing.T, target Target) {
 	open := target.New(t)
 	first := open(t, cluster)
@@ -310,8 +306,7 @@ func testCompactUnderLoad(t *testing.T, target Target) {
 	together(t, committer(s.engine, "a", each), committer(s.engine, "b", each), compactor, reader, reader)
 }
 
-// recoverList lists in pages of one snapshot and returns its revision, like a
-// watcher that fell out of history.
+// recoverList lists in pages of one snapshot and returns its revision, like a watcher that fell out of history.
 func recoverList(ctx context.Context, e engine.Engine) (engine.Revision, error) {
 	for {
 		page, err := e.List(ctx, engine.Query{Resource: reports, Limit: 20})

@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Golden compares what a test got with a file, or writes the file again when
-// update is set.
+// Golden compares what a test got with a file, or writes the file again when update is set.
 func Golden(t testing.TB, path, got string, update bool) {
 	t.Helper()
 	if update {

@@ -140,8 +140,7 @@ func (s session) usage() engine.Usage {
 	return usage
 }
 
-// same fails the test when two answers differ. Times are left out: engines
-// have clocks of their own.
+// same fails the test when two answers differ. Times are left out: engines have clocks of their own.
 func (s session) same(what string, got, want any) {
 	s.Helper()
 	if reflect.DeepEqual(want, got) { // A tenth of the time, and nearly always so.
@@ -193,8 +192,7 @@ func keysOf(rows []engine.Row) []string {
 	return keys
 }
 
-// projection returns result rows that differ by seed: two verdicts of a few,
-// n results, a scope for even seeds.
+// projection returns result rows that differ by seed: two verdicts of a few, n results, a scope for even seeds.
 func projection(seed, n int) *engine.Projection {
 	p := &engine.Projection{
 		Namespace: "team-a", Name: fmt.Sprintf("report-%d", seed), UID: fmt.Sprintf("uid-%d", seed),

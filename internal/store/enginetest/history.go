@@ -185,8 +185,7 @@ func testCompactMany(t *testing.T, target Target) {
 	s.same("state", s.state(), engine.State{Revision: revision, Compacted: revision - 10})
 }
 
-// testCompactValues: the value of an event is kept by the next event of its
-// key, which is newer and so outlives it.
+// testCompactValues: the value of an event is kept by the next event of its key, which is newer and so outlives it.
 func testCompactValues(t *testing.T, target Target) {
 	s := target.session(t)
 	s.apply(create("a", "one"))

@@ -21,9 +21,8 @@ const locationVariable = "DOCKET_ENGINETEST_LOCATION"
 // acknowledged is how many commits the kill test waits for before it kills.
 const acknowledged = 120
 
-// Child does nothing in an ordinary test run. In a process that RunKill
-// started it opens an engine, commits until it is killed and never returns.
-// Call it first in TestMain.
+// Child does nothing in an ordinary test run. In a process that RunKill started it opens an engine, commits until it is
+// killed and never returns. Call it first in TestMain.
 func Child(open func(ctx context.Context, location, cluster string) (engine.Engine, error)) {
 	location := os.Getenv(locationVariable)
 	if location == "" {
@@ -48,15 +47,15 @@ func Child(open func(ctx context.Context, location, cluster string) (engine.Engi
 	}
 }
 
-// RunKill kills a process in the middle of its commits, several times, and
-// checks that nothing acknowledged is lost, that no batch is half there and
-// that no revision is given out twice or left out: guarantees S2 and S8. location is passed to Child's open;
-// open opens the same database in this process.
+// RunKill kills a process in the middle of its commits, several times, and checks that nothing acknowledged is lost,
+// that no batch is half there and that no revision is given out twice or left out: guarantees S2 and S8. location is
+// passed to Child's open; open opens the same database in this process.
 func RunKill(t *testing.T, location string, open Open) {
 	for round := range 3 {
 		last := runChild(t, location)
 		s := session{t, open(t, cluster)}
-		// The database may still be at the last commit of the process that is gone: this one waits for it, and changes nothing.
+		// The database may still be at the last commit of the process that is gone: this one waits for it, and changes
+		// nothing.
 		if _, err := Commit(t.Context(), s.engine, []engine.Op{remove("none", 1)}); err != nil {
 			t.Fatalf("commit: %v", err)
 		}
@@ -90,8 +89,7 @@ func RunKill(t *testing.T, location string, open Open) {
 	}
 }
 
-// runChild starts a child, kills it after some commits and returns the last
-// revision that it acknowledged.
+// runChild starts a child, kills it after some commits and returns the last revision that it acknowledged.
 func runChild(t *testing.T, location string) engine.Revision {
 	t.Helper()
 	executable, err := os.Executable()
@@ -120,8 +118,7 @@ func runChild(t *testing.T, location string) engine.Revision {
 			break
 		}
 		if n == acknowledged {
-			// Kill is SIGKILL. Lines that are in the pipe already count as
-			// acknowledged too.
+			// Kill is SIGKILL. Lines that are in the pipe already count as acknowledged too.
 			if err := child.Process.Kill(); err != nil {
 				t.Errorf("kill: %v", err)
 			}

@@ -11,8 +11,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// largeCases have enough objects and history that an engine which plans its
-// reads takes other ways than with a few.
+// largeCases have enough objects and history that an engine which plans its reads takes other ways than with a few.
 var largeCases = []testCase{
 	{"ThousandsOfObjects", testLarge},
 	{"SnapshotBeforeEverythingWasDeleted", testAllDeleted},
@@ -22,8 +21,7 @@ var largeCases = []testCase{
 // largeObjects is the number of objects of the large cases.
 const largeObjects = 3000
 
-// load creates objects: term 1 has few values with many objects each, term 2
-// one for each object, term 3 is rare.
+// load creates objects: term 1 has few values with many objects each, term 2 one for each object, term 3 is rare.
 func (p pair) load(n int) {
 	p.Helper()
 	for i := 0; i < n; {

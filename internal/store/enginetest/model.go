@@ -221,8 +221,7 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Reopened returns the model itself, ready for use after a Close: it stands for
-// the database as well as for the engine.
+// Reopened returns the model itself, ready for use after a Close: it stands for the database as well as for the engine.
 func (m *Model) Reopened() *Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -36,7 +36,7 @@ func (m *Model) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 	for _, p := range m.reports(q.Kinds, q.Namespace) {
 		rows = append(rows, selectRows(p, q.Filter)...)
 	}
-	// Rows are in the order of Rows, so that a stable sort needs nothing but the field and the time.
+	// Rows are in the order of Rows, so that a stable sort needs only the field and the time.
 	slices.SortStableFunc(rows, func(a, b engine.ResultRow) int {
 		var order int
 		switch q.OrderBy {

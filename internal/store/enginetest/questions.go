@@ -241,7 +241,7 @@ func testCounts(t *testing.T, target Target) {
 	}
 }
 
-// testLargeQuestions: rows of large reports that are not committed, or no longer, are not there.
+// testLargeQuestions: questions see no rows of large reports that are not committed yet, or not any more.
 func testLargeQuestions(t *testing.T, target Target) {
 	p := target.pair(t)
 	large := about(projection(1, 3000), reports, "ns/large")
@@ -270,7 +270,8 @@ func testLargeQuestions(t *testing.T, target Target) {
 	ask()
 }
 
-// testQuestionsAfterChanges compares after each change, with what is counted where it was written and where it is moved to.
+// testQuestionsAfterChanges compares after each change, with what is counted where it was written and where it is moved
+// to.
 func testQuestionsAfterChanges(t *testing.T, target Target) {
 	p := target.pair(t)
 	random := rand.New(rand.NewPCG(3, 3))

@@ -144,7 +144,7 @@ func testOrderAfterChanges(t *testing.T, target Target) {
 	}
 }
 
-// testLargeReportsInOrder: rows of large reports that are not committed, or no longer, are not there.
+// testLargeReportsInOrder: questions see no rows of large reports that are not committed yet, or not any more.
 func testLargeReportsInOrder(t *testing.T, target Target) {
 	p := target.pair(t)
 	large := about(projection(1, 3000), reports, "ns/large")
@@ -165,7 +165,7 @@ func testLargeReportsInOrder(t *testing.T, target Target) {
 	ask()
 }
 
-// testOddPlaces: to continue behind a row that is not there is to continue where it would be.
+// testOddPlaces: continuing behind a missing row means continuing where it would be.
 func testOddPlaces(t *testing.T, target Target) {
 	p := target.pair(t)
 	p.commit(append(questioned(), ranked())...)

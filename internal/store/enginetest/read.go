@@ -92,9 +92,8 @@ func testPages(t *testing.T, target Target) {
 	}
 }
 
-// pages lists q page by page and checks what a page promises. With overlap
-// each page after the first starts at its predecessor's last key, so that
-// q.Limit must be above one.
+// pages lists q page by page and checks what a page promises. With overlap each page after the first starts at its
+// predecessor's last key, so that q.Limit must be above one.
 func (s session) pages(q engine.Query, overlap bool) []engine.Row {
 	s.Helper()
 	var rows []engine.Row

@@ -10,16 +10,14 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Names of the terms of Report: each has a UIDTerm of its own value n, and all
-// have the EngineTerm of value 7.
+// Names of the terms of Report: each has a UIDTerm of its own value n, and all have the EngineTerm of value 7.
 const (
 	UIDTerm    = 1
 	EngineTerm = 2
 )
 
-// Report returns the creation of report n as Kyverno would write it, for
-// benchmarks: 7 kB of JSON that were packed into 500 bytes, a subject of its
-// own, 17 results with some of a few hundred verdicts, two terms.
+// Report returns the creation of report n as Kyverno would write it, for benchmarks: 7 kB of JSON that were packed into
+// 500 bytes, a subject of its own, 17 results with some of a few hundred verdicts, two terms.
 func Report(n int64) engine.Op {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	data := make([]byte, 500)

@@ -12,7 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// ResultsSQL reads rows as Results returns them, from the view policy_results, of the cluster of that number in a table.
+// ResultsSQL reads rows as Results returns them, from the view policy_results, of the cluster of that number in a
+// table.
 const ResultsSQL = `SELECT namespace || '/' || report || ' ' || CAST(result_index AS text) || ' ' || policy || ' ' || result || ' '
 	|| message || ' ' || CASE WHEN properties IS NULL THEN '' ELSE 'properties' END || ' ' || coalesce(subject_kind || '/' || subject_name, '')
 FROM %s WHERE cluster = (SELECT name FROM %s WHERE id = %d)`

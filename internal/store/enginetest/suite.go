@@ -11,17 +11,15 @@ import (
 
 // Target is an engine under test.
 type Target struct {
-	// New makes an empty database, which is removed when t ends, and returns how
-	// to open engines on it.
+	// New makes an empty database, which is removed when t ends, and returns how to open engines on it.
 	New func(t testing.TB) Open
 	// Shared says that several engines may be open on one database at a time.
 	// Where it is false the suite closes an engine before it opens the next one.
 	Shared bool
 }
 
-// Open opens an engine for the named cluster of a database and fails t where
-// that is impossible. The engine is closed when t ends; the suite may close it
-// before, so Close must be harmless when it is repeated.
+// Open opens an engine for the named cluster of a database and fails t where that is impossible. The engine is closed
+// when t ends; the suite may close it before, so Close must be harmless when it is repeated.
 type Open func(t testing.TB, cluster string) engine.Engine
 
 // cluster that tests use which need only one.

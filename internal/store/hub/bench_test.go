@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/hub"
 )
 
-// BenchmarkAppend is what an event costs whoever feeds the hub, with watchers that all watch the same and have
-// not read yet what they were woken for before.
+// BenchmarkAppend measures what an event costs the feed of the hub, with watchers of the same keys that have not read
+// since they were last woken.
 func BenchmarkAppend(b *testing.B) {
 	forSizes(b, func(b *testing.B, watchers, batch int) {
 		h := hub.New[decoded](1<<20, state(0))

@@ -10,8 +10,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// entryOverhead is what an event costs beside its values, in bytes: the entry,
-// its key and its place in the ring.
+// entryOverhead is what an event costs beside its values, in bytes: the entry, its key and its place in the ring.
 const entryOverhead = 400
 
 // Entry is an event in memory, shared by all watchers. T is what they decode it to.
@@ -58,8 +57,7 @@ type form[T any] struct {
 	bytes int64
 }
 
-// forms bounds what decoded events take. The oldest are forgotten first: who needs one
-// again decodes it again.
+// forms bounds what decoded events take. The oldest are forgotten first: who needs one again decodes it again.
 type forms[T any] struct {
 	limit int64
 
@@ -79,7 +77,7 @@ func (f *forms[T]) charge(e *Entry[T], value *T, bytes int64) {
 	defer f.mu.Unlock()
 	charged := e.form.Load()
 	if charged == nil || charged.value != value || bytes <= 0 {
-		return // Forgotten meanwhile: whoever holds it pays.
+		return // Forgotten meanwhile: it is not the hub's any more.
 	}
 	if charged.bytes == 0 {
 		f.kept = append(f.kept, keptForm[T]{e, charged})

@@ -19,7 +19,7 @@ type Hub[T any] struct {
 	view  atomic.Pointer[view[T]]
 	forms forms[T]
 
-	// mu is held by whoever replaces the view, or changes what follows.
+	// mu guards replacing the view, and the fields below.
 	mu sync.Mutex
 	// ring is the ring of the view. Behind its end there may be room to append.
 	ring []*Entry[T]
@@ -71,9 +71,8 @@ func New[T any](limit int64, state engine.State) *Hub[T] {
 	return h
 }
 
-// Append adds events that follow each other. Those that the hub has are left
-// out. It returns false, and adds nothing, when events are missing between the
-// last that the hub has and the first new one, or when state is of another
+// Append adds events that follow each other. Those that the hub has are left out. It returns false, and adds nothing,
+// when events are missing between the last that the hub has and the first new one, or when state is of another
 // incarnation than the hub's: the feed must then be read from the database.
 func (h *Hub[T]) Append(events []*Entry[T], state engine.State) bool {
 	signals, ok := h.add(events, state)
@@ -108,8 +107,8 @@ func (h *Hub[T]) add(events []*Entry[T], state engine.State) ([]chan struct{}, b
 	h.ring = append(h.ring, events...)
 	now.Compacted = max(now.Compacted, state.Compacted)
 	h.evictLocked()
-	// In this order: whoever sees the events finds their topics newer than himself, and
-	// whoever gets the next signal sees the events.
+	// In this order: a reader that sees the events finds their topics newer than its cursor, and one that gets the next
+	// signal sees the events.
 	h.view.Store(&view[T]{ring: h.ring, state: now})
 	signals := make([]chan struct{}, 0, len(touched))
 	for t := range touched {
@@ -118,9 +117,8 @@ func (h *Hub[T]) add(events []*Entry[T], state engine.State) ([]chan struct{}, b
 	return signals, true
 }
 
-// Prepend adds the events that came just before the oldest one in the ring. It returns
-// false, and adds nothing, when they are not those, are of another incarnation, or the
-// ring is full.
+// Prepend adds the events that came just before the oldest one in the ring. It returns false, and adds nothing, when
+// they are not those, are of another incarnation, or the ring is full.
 func (h *Hub[T]) Prepend(events []*Entry[T], incarnation engine.Incarnation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,9 +151,8 @@ func (h *Hub[T]) Adopt(entries []*Entry[T]) {
 // Oldest is the revision of the oldest event in the ring, that of the next event when it is empty.
 func (h *Hub[T]) Oldest() engine.Revision { return h.view.Load().oldest() }
 
-// Reset empties the ring and moves the feed to state, after a failover or a
-// restore, or when the hub fell behind history. Watchers that were reading
-// events before get a Lost status.
+// Reset empties the ring and moves the feed to state, after a failover or a restore, or when the hub fell behind
+// history. Watchers that were reading events before get a Lost status.
 func (h *Hub[T]) Reset(state engine.State) {
 	closeAll(h.reset(state))
 }
@@ -228,8 +225,7 @@ func (h *Hub[T]) touchLocked(e *Entry[T], touched map[*topic]struct{}) {
 	}
 }
 
-// evictLocked drops the oldest events until the ring is within its limit. The
-// newest event stays whatever its size.
+// evictLocked drops the oldest events until the ring is within its limit. The newest event stays whatever its size.
 func (h *Hub[T]) evictLocked() {
 	drop := 0
 	for h.bytes > h.limit && drop < len(h.ring)-1 {
@@ -242,4 +238,68 @@ func (h *Hub[T]) evictLocked() {
 		h.ring = append(make([]*Entry[T], 0, len(h.ring)+len(h.ring)/8+1), h.ring...)
 		h.evicted = 0
 	}
+}
+
+// aside holds events that came before those that precede them: the commits of this process, between which are
+// those of others. The next to come are never below the last.
+type aside[T any] struct {
+	events []*Entry[T]
+	bytes  int64
+}
+
+// add keeps events, unless they take more than limit bytes together with the others.
+func (a *aside[T]) add(events []*Entry[T], limit int64) {
+	if n := len(a.events); n > 0 && events[0].Revision <= a.events[n-1].Revision {
+		return
+	}
+	var bytes int64
+	for _, e := range events {
+		bytes += e.Cost()
+	}
+	if a.bytes+bytes > limit {
+		return
+	}
+	a.events, a.bytes = append(a.events, events...), a.bytes+bytes
+}
+
+// take returns those that come next after a revision, and forgets them and all before.
+func (a *aside[T]) take(after engine.Revision) []*Entry[T] {
+	var next []*Entry[T]
+	for len(a.events) > 0 && a.events[0].Revision <= after+1 {
+		e := a.events[0]
+		if e.Revision == after+1 {
+			next = append(next, e)
+			after = e.Revision
+		}
+		a.bytes -= e.Cost()
+		a.events[0] = nil
+		a.events = a.events[1:]
+	}
+	return next
+}
+
+// Offer is Append for the commits of this process. If only others' are missing before them, they are kept, and
+// added as soon as these have been.
+func (h *Hub[T]) Offer(events []*Entry[T], state engine.State) bool {
+	if h.Append(events, state) {
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.view.Load().state
+	if len(events) > 0 && state.Incarnation == now.Incarnation && events[0].Revision > now.Revision+1 {
+		h.aside.add(events, h.limit/4)
+	}
+	return false
+}
+
+// Missing is how many events have to be added before the hub can go on with those that were offered; 0 if it has
+// none of these.
+func (h *Hub[T]) Missing() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.aside.events) == 0 {
+		return 0
+	}
+	return int(h.aside.events[0].Revision - h.view.Load().state.Revision - 1)
 }

@@ -16,8 +16,7 @@ type Status int
 const (
 	// Current says that the entries are all there is up to the returned revision.
 	Current Status = iota
-	// Behind says that the ring no longer reaches back to the cursor; read the event
-	// table from there.
+	// Behind says that the ring no longer reaches back to the cursor; read the event table from there.
 	Behind
 	// Lost says that the revisions which the watcher knows mean nothing any more.
 	Lost
@@ -43,7 +42,7 @@ func (h *Hub[T]) Subscribe(resource engine.Resource, prefix string) *Subscriptio
 	t, ok := h.topics[key]
 	if !ok {
 		t = &topic{}
-		// What came before is unknown, so assume an event at the newest revision.
+		// Earlier events are unknown, so assume an event at the newest revision.
 		t.last.Store(int64(now.Revision))
 		signal := make(chan struct{})
 		t.signal.Store(&signal)
@@ -66,17 +65,14 @@ func (s *Subscription[T]) Stop() {
 	})
 }
 
-// Signal returns a channel that is closed when there may be something new, to
-// somebody who calls Read after this.
+// Signal returns a channel that is closed when there may be something new, to somebody who calls Read after this.
 func (s *Subscription[T]) Signal() <-chan struct{} { return *s.topic.signal.Load() }
 
-// Shared reports whether several watchers read the same range, so that work
-// for one of them can serve the others.
+// Shared reports whether several watchers read the same range, so that work for one of them can serve the others.
 func (s *Subscription[T]) Shared() bool { return s.topic.watchers.Load() > 2 }
 
-// Read appends to buffer the entries of the watcher's range after a revision,
-// at most max of them, and returns the revision that the watcher has then
-// seen everything up to. It is for one goroutine at a time.
+// Read appends to buffer the entries of the watcher's range after a revision, at most max of them, and returns the
+// revision that the watcher has then seen everything up to. It is for one goroutine at a time.
 func (s *Subscription[T]) Read(after engine.Revision, buffer []*Entry[T], most int) ([]*Entry[T], engine.Revision, Status) {
 	// Before last: it is never older than what a view shows.
 	now := s.hub.view.Load()

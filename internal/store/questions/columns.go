@@ -5,8 +5,8 @@ package questions
 
 import "github.com/docket-project/docket/internal/store/engine"
 
-// Columns says where statements have the fields of a result. Their tables have these names: r is report, v verdict, s subject, x
-// result, t tally and o outcome. What engines write in their own way are functions of their dialect.
+// Columns says where statements have the fields of a result. Their tables have these names: r is report, v verdict, s
+// subject, x result, t tally and o outcome. What engines write in their own way are functions of their dialect.
 type Columns struct {
 	// Bool returns the SQL for a column that is a truth value as the text "true" or "false".
 	Bool func(column string) string
@@ -18,10 +18,10 @@ type Columns struct {
 	Day string
 }
 
-// placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of verdicts have the names
-// of their fields.
+// placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of
+// verdicts have the names of their fields.
 //
-//nolint:gochecknoglobals // Constants but for the language.
+//nolint:gochecknoglobals // Never changed.
 var (
 	placeColumns = map[engine.Field]string{
 		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",

@@ -51,13 +51,13 @@ const least = "\x01"
 // Condition is what rows have to meet.
 type Condition struct {
 	*engine.Filter
-	// Subject is the ID of what they are about; nil for anything.
+	// Subject is the ID of their subject; nil for any.
 	Subject *int64
-	// Entries is how many results meet what the filter demands of verdicts, where that was counted and is many. An engine may find
-	// these first, to read no report without them.
+	// Entries is how many results meet what the filter demands of verdicts, where that was counted and is many. An
+	// engine may find these first, to read no report without them.
 	Entries int64
-	// Apart says that no verdicts are looked at but those of the results that are read: nobody learns from the time that an answer
-	// takes what there is in other namespaces.
+	// Confined says that only the verdicts of the results that are read are looked at: nobody learns from the time that
+	// an answer takes what there is in other namespaces.
 	Apart bool
 }
 
@@ -70,27 +70,28 @@ type Row struct {
 
 // Source is an engine's tables in one snapshot.
 type Source interface {
-	// Places returns the places from one on where rows may be that a filter selects whose fields are all counted, in their order. It
-	// may stop when those behind the first have enough rows; 0 is never.
+	// Places returns the places from one on where rows may be that a filter selects whose fields are all counted, in
+	// their order. It may stop when those behind the first have enough rows; 0 is never.
 	Places(ctx context.Context, counted *engine.Filter, from Place, enough int) ([]Place, error)
 
-	// Counted returns the number of results that a query is about, whose fields are all counted. It is not known where counters are not
-	// kept.
+	// Counted returns the number of results that a query is about, whose fields are all counted. It is not known where
+	// counters are not kept.
 	Counted(ctx context.Context, q engine.CountQuery) (results int64, known bool, err error)
 
 	// Few returns the reports that have rows which meet a condition on one part of results, in any order and more than
-	// once or not. It gives up, and returns false, when that is more than limit. It may be asked about a namespace for subjects only.
+	// once or not. It gives up, and returns false, when that is more than limit. It may be asked about a namespace for
+	// subjects only.
 	Few(ctx context.Context, part engine.Part, condition Condition, namespace *string, limit int) (reports []engine.ReportPlace, few bool, err error)
 
-	// Read returns the first rows in some windows that meet a condition, in the order of windows and keys. Those of a report
-	// are in any order. A limit of 0 is none.
+	// Read returns the first rows in some windows that meet a condition, in the order of windows and keys. Those of a
+	// report are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
 
 	// ReadTwins returns all rows that are twins of some rows, and these, in any order.
 	ReadTwins(ctx context.Context, of *Twins) ([]Row, error)
 }
 
-// Rows answers a RowQuery, which was checked, but for the State.
+// Rows answers a RowQuery, which was checked, without the State.
 func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage, error) {
 	var err error
 	if q.Filter, err = Weigh(ctx, source, q.Kinds, q.Namespace, q.Filter); err != nil {
@@ -137,7 +138,7 @@ func complete(ctx context.Context, source Source, q engine.RowQuery, rows []Row)
 	return append(rows, whole...), err
 }
 
-// RowsAbout answers Questions.RowsAbout, but for the State.
+// RowsAbout answers Questions.RowsAbout, without the State.
 func RowsAbout(ctx context.Context, source Source, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
 	condition := Condition{Subject: &id}
 	reports, few, err := source.Few(ctx, engine.PartSubject, condition, &namespace, most)
@@ -203,7 +204,7 @@ func namespaceOf(namespace *string, filter *engine.Filter) *string {
 // firstKey returns the first key that a query wants of the place that it goes on in.
 func firstKey(q engine.RowQuery) string {
 	name, inclusive := q.After.Name, q.Inclusive
-	if before, _, found := strings.Cut(name, "\x00"); found { // What is above "a\x00b" is what is above "a".
+	if before, _, found := strings.Cut(name, "\x00"); found { // The same keys are above "a\x00b" and "a".
 		name, inclusive = before, false
 	}
 	if !inclusive {
@@ -279,8 +280,8 @@ func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows [
 	return windows, true, err
 }
 
-// fewReports looks for a part of results of which the filter demands what few have. Where those are verdicts that many have, it returns how
-// many.
+// fewReports looks for a part of results of which the filter demands what few have. Where those are verdicts that many
+// have, it returns how many.
 func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, entries int64, err error) {
 	if _, must := q.Filter.Demands(engine.FieldReport); must {
 		return nil, false, 0, nil // That is fewer.
@@ -313,8 +314,9 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 	return nil, false, entries, nil
 }
 
-// manyCounted returns how many results have verdicts of a kind, if counters know that it costs less to read reports in their order than to
-// look for those with such verdicts, and else 0: all entries of the index of verdicts may have to be read to know that there are many.
+// manyCounted returns how many results have verdicts of a kind, if counters know that it costs less to read reports in
+// their order than to look for those with such verdicts, and else 0: all entries of the index of verdicts may have to
+// be read to know that there are many.
 func manyCounted(ctx context.Context, source Source, q engine.RowQuery, condition *engine.Filter) (entries int64, err error) {
 	entries, _, err = source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Filter: condition, Limit: 1})
 	if entries <= most {
@@ -323,8 +325,9 @@ func manyCounted(ctx context.Context, source Source, q engine.RowQuery, conditio
 	return entries, err
 }
 
-// fewOfNamespace is fewReports in a namespace. It is read as a whole, because all indexes are of all namespaces: how long they take tells
-// what the others have. Only in one with many results are those looked up that are about something of a name.
+// fewOfNamespace is fewReports in a namespace. It is read as a whole, because all indexes are of all namespaces: how
+// long they take tells what the others have. Only in one with many results are those looked up that are about something
+// of a name.
 func fewOfNamespace(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, err error) {
 	condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSubject })
 	_, named := condition.Demands(engine.FieldSubjectName)
@@ -339,7 +342,7 @@ func fewOfNamespace(ctx context.Context, source Source, q engine.RowQuery) (repo
 	return source.Few(ctx, engine.PartSubject, Condition{Filter: condition}, q.Namespace, most)
 }
 
-// Named selects the verdicts as they are stored whose messages name what they are about, in place of placeholders.
+// Named selects the verdicts as they are stored whose messages have placeholders for the names of the subject.
 func Named() *engine.Filter {
 	named := &engine.Filter{Operator: engine.Any}
 	for _, placeholder := range engine.Placeholders {
@@ -349,9 +352,9 @@ func Named() *engine.Filter {
 	return named
 }
 
-// Verdicts returns what a filter demands of verdicts as they are stored, where FieldMessage is the template of the message, what it
-// demands of messages, and what else rows have to meet. A message that is not Named is its template, and meets what is demanded of it
-// if its verdict does.
+// Verdicts returns what a filter demands of verdicts as they are stored, where FieldMessage is the template of the
+// message, what it demands of messages, and what else rows have to meet. A message that is not Named is its template,
+// and meets what is demanded of it if its verdict does.
 func Verdicts(f *engine.Filter) (verdicts, messages, others *engine.Filter) {
 	verdicts, others = f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartVerdict })
 	messages, others = others.Select(func(f *engine.Filter) bool {
@@ -426,4 +429,38 @@ func keyOf(namespace, name string) string {
 		return name
 	}
 	return namespace + "/" + name
+}
+
+const (
+	// light is how many comparisons a filter may always have.
+	light = 10
+	// budget is how many comparisons may be made with all results together: seconds, and less than questions may take.
+	budget = 20_000_000
+)
+
+// Weigh returns a filter with what counters know before the rest, so that the rest is compared with few results, or
+// engine.CostlyError if there is too much to compare. Where counters are not kept, nobody knows.
+func Weigh(ctx context.Context, source Source, kinds []engine.ReportKind, namespace *string, filter *engine.Filter) (*engine.Filter, error) {
+	counted, others := filter.Select((*engine.Filter).Counted)
+	ordered := engine.Both(counted, others)
+	all, most := filter.Comparisons()
+	if all <= light {
+		return ordered, nil
+	}
+	scope := engine.CountQuery{Kinds: kinds, Namespace: namespace, Limit: 1}
+	results, _, err := source.Counted(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	scope.Filter = counted
+	left, _, err := source.Counted(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	first, _ := counted.Comparisons()
+	second, _ := others.Comparisons()
+	if cost := results*first + left*second; cost > budget {
+		return nil, &engine.CostlyError{Cost: cost, Allowed: budget, Most: most}
+	}
+	return ordered, nil
 }

@@ -111,8 +111,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestNamespaceIsApart: a question about a namespace asks nothing that other namespaces make quicker or slower, unless the namespace
-// itself has much to read.
+// TestNamespaceIsApart: a question about a namespace asks nothing that other namespaces make quicker or slower, unless
+// the namespace itself has much to read.
 func TestNamespaceIsApart(t *testing.T) {
 	t.Parallel()
 	namespace, fail, web := "m", engine.Equal(engine.FieldResult, "fail"), engine.Equal(engine.FieldSubjectName, "web")
@@ -222,7 +222,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestVerdicts: a condition on messages is one on templates as well, which those with a placeholder may meet in any case.
+// TestVerdicts: a condition on messages is one on templates as well, which templates with a placeholder may always
+// meet.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	message := &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"web"}}

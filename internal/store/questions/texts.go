@@ -4,16 +4,18 @@
 package questions
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Numbers are a row as tables have it, without the texts that rows share. A page of 500 results has a few dozen verdicts, and texts
-// are most of what reading a row costs.
+// Numbers are a row as tables have it, without the texts that rows share. A page of 500 results has a few dozen
+// verdicts, and texts are most of what reading a row costs.
 type Numbers struct {
 	Object, Index, Seconds, Verdict int64
-	// Subject is that of the report unless the result has its own; 0 for none.
+	// Subject is the result's own, or else the scope of the report; 0 for none.
 	Subject int64
 }
 
@@ -41,7 +43,8 @@ func (t *Texts) Want(page []Numbers) (reports, verdicts, subjects []int64) {
 	return reports, verdicts, subjects
 }
 
-// Want appends a number to those that are to be read unless it is known, which it is from then on: as nil, until it was read.
+// Want appends a number to those that are to be read unless it is known, which it is from then on: as nil, until it was
+// read.
 func Want[T any](known map[int64]*T, number int64, missing []int64) []int64 {
 	if _, ok := known[number]; ok {
 		return missing
@@ -68,4 +71,46 @@ func (t *Texts) Rows(page []Numbers) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// Twins are what is known of the results of which twins are looked for: engine.Identity, with numbers of reports and
+// subjects. Reports may have very many results, so that an engine keeps none of those that have no twin here.
+type Twins struct {
+	// Reports and Subjects are the numbers in the results, each once and in order; 0 is none.
+	Reports, Subjects []int64
+
+	known map[twin]struct{}
+}
+
+type twin struct {
+	object, subject      int64
+	source, policy, rule string
+}
+
+func newTwins(rows []Row) *Twins {
+	t := &Twins{known: make(map[twin]struct{}, len(rows))}
+	for i := range rows {
+		at, verdict := &rows[i].At, rows[i].Verdict
+		t.known[twin{at.Object, at.Subject, verdict.Source, verdict.Policy, verdict.Rule}] = struct{}{}
+		t.Reports, t.Subjects = append(t.Reports, at.Object), append(t.Subjects, at.Subject)
+	}
+	slices.Sort(t.Reports)
+	slices.Sort(t.Subjects)
+	t.Reports, t.Subjects = slices.Compact(t.Reports), slices.Compact(t.Subjects)
+	return t
+}
+
+// Has reports whether a result is, or has a twin, among them: given its numbers, and three texts of its verdict.
+func (t *Twins) Has(at *Numbers, source, policy, rule string) bool {
+	_, has := t.known[twin{at.Object, at.Subject, source, policy, rule}]
+	return has
+}
+
+// TwinsOf returns RowPage.Twins of some rows.
+func TwinsOf(ctx context.Context, source Source, rows []Row) ([]engine.ResultRow, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	twins, err := source.ReadTwins(ctx, newTwins(rows))
+	return inOrder(twins), err
 }

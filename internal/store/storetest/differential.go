@@ -29,9 +29,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Differential does the same random operations on this store and on the etcd3
-// store of k8s.io/apiserver with an embedded etcd, and compares every answer:
-// objects, kinds of errors, list contents, continue tokens' effects and the
+// Differential does the same random operations on this store and on the etcd3 store of k8s.io/apiserver with an
+// embedded etcd, and compares every answer: objects, kinds of errors, list contents, continue tokens' effects and the
 // events of watches from each revision.
 func Differential(t *testing.T, open Open, seed uint64, steps int) {
 	ours := newPods(t, open)
@@ -88,8 +87,7 @@ func (s *side) current(t *testing.T) uint64 {
 	return revision
 }
 
-// number returns which write a resource version belongs to: the first at or
-// above it.
+// number returns which write a resource version belongs to: the first at or above it.
 func (s *side) number(resourceVersion string) int {
 	var revision uint64
 	if _, err := fmt.Sscan(resourceVersion, &revision); err != nil {
@@ -128,7 +126,7 @@ type differ struct {
 	sides [2]*side
 }
 
-// both does the same on both sides and compares what comes back.
+// both does the same on both sides and compares the answers.
 func (d *differ) both(what string, do func(s *side) (runtime.Object, error)) {
 	d.t.Helper()
 	var got [2]runtime.Object
@@ -153,7 +151,7 @@ func (d *differ) both(what string, do func(s *side) (runtime.Object, error)) {
 	}
 }
 
-// class of an error: what a client can tell apart.
+// class of an error, as a client can see it.
 func class(err error) string {
 	var status apierrors.APIStatus
 	var stored *storage.StorageError

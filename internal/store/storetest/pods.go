@@ -58,8 +58,7 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// pods is a store of example pods as the upstream suite wants it, with the
-// hooks that it uses.
+// pods is a store of example pods as the upstream suite wants it, with the hooks that it uses.
 type pods struct {
 	*store.Resource
 	store       *store.Store
@@ -131,8 +130,7 @@ func takeRevision(ctx context.Context, t testing.TB, e engine.Engine) engine.Rev
 	return batch.Outcomes[0].Revision
 }
 
-// compact drops history. etcd takes a revision to do so, which the suite
-// counts on.
+// compact drops history. etcd takes a revision to do so, which the suite counts on.
 func (p *pods) compact(ctx context.Context, t *testing.T, resourceVersion string) {
 	t.Helper()
 	revision, err := p.Versioner().ParseResourceVersion(resourceVersion)

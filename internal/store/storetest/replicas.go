@@ -32,8 +32,7 @@ import (
 type Chaos struct {
 	// Open opens one more engine on the same database.
 	Open func() (engine.Engine, error)
-	// Disturb breaks something of the database for a moment, for example cuts
-	// all its connections.
+	// Disturb breaks something of the database for a moment, for example cuts all its connections.
 	Disturb func()
 	// MayLose is whether Disturb may let a database take over that lacks commits which nobody was told of.
 	MayLose  bool
@@ -52,15 +51,14 @@ const (
 	watchersPatience = 2 * time.Minute
 )
 
-// Replicas runs several stores on one database with writers and watchers on
-// all of them, while stores are killed, history is dropped as far as nobody
-// needs it, and the database is disturbed. Then it checks, against the events:
+// Replicas runs several stores on one database with writers and watchers on all of them, while stores are killed,
+// history that nobody needs is dropped, and the database is disturbed. Then it checks, against the events:
 //
-//   - S1: revisions have no gap, but for one that a failover left;
+//   - S1: revisions have no gap, except one that a failover left;
 //   - S2: every acknowledged write is there, at the revision it was given, and
 //     nothing that nobody wrote, that was refused, or twice;
 //   - S3: every watcher saw every event that concerns it, once and in order,
-//     over all its reconnects; one that saw what a failover lost was told so;
+//     over all its reconnects; one that saw what a failover lost got an error;
 //   - S4: a list is the state that the events lead to.
 func Replicas(t *testing.T, chaos Chaos) {
 	c := &checker{t: t, chaos: chaos, slots: make([]*slot, chaos.Replicas), written: map[string]bool{}}
@@ -168,7 +166,7 @@ func (c *checker) restart(i int) {
 	})
 }
 
-// stop kills a replica: what it was doing fails.
+// stop kills a replica: its work under way fails.
 func (c *checker) stop(i int) {
 	s := c.slots[i]
 	s.mu.Lock()
@@ -364,8 +362,7 @@ func (w *checkedWatcher) run(ctx context.Context) {
 	w.checker.t.Errorf("watcher %d (%q) never saw the end; its last revision is %d", w.number, w.selector, w.last.Load())
 }
 
-// watch takes events until the stream ends, and reports whether it has seen
-// the last of all.
+// watch takes events until the stream ends, and reports whether it has seen the last of all.
 func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) bool {
 	stream, err := replica.Watch(ctx, podKeyRoot, storage.ListOptions{
 		Recursive: true, ResourceVersion: fmt.Sprint(w.last.Load()), Predicate: predicateOf(w.selector),
@@ -396,10 +393,11 @@ func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) boo
 	return false
 }
 
-// forget goes back to before what a failover lost, and reports whether that explains why history is gone. A primary that
-// is killed, or whose connections are cut, shows commits that its standby may not get, and that nobody was told have
-// happened: PostgreSQL's processes then stop waiting for the standby. Each replica has streams that came that far, with
-// events that their clients may not have read, until it learns of the failover; after that none of them may end so.
+// forget goes back to before what a failover lost, and reports whether that explains why history is gone. A primary
+// that is killed, or whose connections are cut, shows commits that its standby may not get, and that nobody was told
+// have happened: PostgreSQL's processes then stop waiting for the standby. Each replica has streams that came that far,
+// with events that their clients may not have read, until it learns of the failover; after that none of them may end
+// so.
 func (w *checkedWatcher) forget(ctx context.Context, message string) bool {
 	var gap engine.Gap
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {

@@ -12,21 +12,18 @@ import (
 
 var (
 	batchOps = metrics.NewHistogram(&metrics.HistogramOpts{
-		Name:           "docket_store_batch_operations",
-		Help:           "Number of changes that were committed together in one database transaction.",
-		Buckets:        []float64{1, 2, 4, 8, 16, 32, 64, 128},
-		StabilityLevel: metrics.ALPHA,
+		Name:    "docket_store_batch_operations",
+		Help:    "Number of changes that were committed together in one database transaction.",
+		Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128},
 	})
 	batchSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
-		Name:           "docket_store_commit_duration_seconds",
-		Help:           "Time that the database took to commit a batch durably, by whether it succeeded.",
-		Buckets:        metrics.ExponentialBuckets(0.0005, 2, 15),
-		StabilityLevel: metrics.ALPHA,
+		Name:    "docket_store_commit_duration_seconds",
+		Help:    "Time that the database took to commit a batch durably, by whether it succeeded.",
+		Buckets: metrics.ExponentialBuckets(0.0005, 2, 15),
 	}, []string{"result"})
 )
 
-// RegisterMetrics registers the package's metrics. Calling it again does no
-// harm.
+// RegisterMetrics registers the package's metrics. Calling it again does no harm.
 func RegisterMetrics() {
 	legacyregistry.MustRegister(batchOps, batchSeconds)
 }

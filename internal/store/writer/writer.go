@@ -24,8 +24,7 @@ const (
 	queueLength = 1024
 )
 
-// commitTimeout bounds one commit, so that a database that hangs fails the
-// changes that wait for it.
+// commitTimeout bounds one commit, so that a database that hangs fails the changes that wait for it.
 const commitTimeout = 20 * time.Second
 
 // ErrStopped is returned for changes that came too late.
@@ -48,9 +47,8 @@ type Writer struct {
 	queue  chan *change
 	done   chan struct{}
 
-	// waiting holds changes that were taken from the queue but have to wait for
-	// a later batch: another change of their key goes first, or the batch is
-	// full. Only Run touches it.
+	// waiting holds changes that were taken from the queue but have to wait for a later batch: another change of their
+	// key goes first, or the batch is full. Only Run touches it.
 	waiting []*change
 }
 
@@ -72,15 +70,13 @@ type resourceKey struct {
 	key      string
 }
 
-// New returns a writer whose Run commits with committer and tells feed of
-// what was committed.
+// New returns a writer whose Run commits with committer and tells feed of what was committed.
 func New(committer Committer, feed Feed, c clock.PassiveClock) *Writer {
 	return &Writer{engine: committer, feed: feed, clock: c, queue: make(chan *change, queueLength), done: make(chan struct{})}
 }
 
-// Submit commits an op with whatever else is waiting and returns its outcome.
-// previous is the value that the op replaces or deletes: events carry it. When
-// ctx ends before the outcome is known, the op may or may not happen.
+// Submit commits an op with whatever else is waiting and returns its outcome. previous is the value that the op
+// replaces or deletes: events carry it. When ctx ends before the outcome is known, the op may or may not happen.
 func (w *Writer) Submit(ctx context.Context, op engine.Op, previous engine.Value) (engine.Outcome, error) {
 	release, err := w.engine.Prepare(ctx, &op)
 	if err != nil {
@@ -171,9 +167,8 @@ func (w *Writer) gather() []*change {
 	return batch
 }
 
-// commit commits a batch and answers all its changes. When the database has no
-// fault but refuses what one of them asks for, each is tried by itself, so
-// that one bad change doesn't fail its neighbours.
+// commit commits a batch and answers all its changes. When the database has no fault but refuses what one of them asks
+// for, each is tried by itself, so that one bad change doesn't fail its neighbours.
 func (w *Writer) commit(ctx context.Context, batch []*change) {
 	if len(batch) == 0 {
 		return
@@ -197,8 +192,7 @@ func (w *Writer) commit(ctx context.Context, batch []*change) {
 	}
 }
 
-// concernsAll reports whether an error is about the database rather than about
-// one of the changes.
+// concernsAll reports whether an error is about the database rather than about one of the changes.
 func concernsAll(err error) bool {
 	for _, class := range []error{
 		engine.ErrUnavailable, engine.ErrUnknownOutcome, engine.ErrFull, engine.ErrReadOnly, engine.ErrCorrupt,
