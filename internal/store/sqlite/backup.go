@@ -95,8 +95,8 @@ func vacuumInto(ctx context.Context, path, to string) (err error) {
 	return classify("copy "+path+" to "+to, err)
 }
 
-// Restore puts a backup in the place of the database at path, which keeps a copy of what was there
-// (PATH.before-restore). Resource versions leap ahead, so that clients list again.
+// Restore puts a backup in the place of the database at path, and keeps the earlier database (PATH.before-restore).
+// Resource versions leap ahead, so that clients list again.
 //
 // The backup is checked before anything is changed. No server may use the database, unless atNextStart
 // leaves the backup beside it (PATH.restore), for the server to take when it starts next.
@@ -152,9 +152,9 @@ func Replaced(path string) (err error) {
 	return errors.Join(classify("open "+path, distrust(path)), lock.Close())
 }
 
-// takeRestored puts a backup that waits in the place of the database. The caller holds the lock. It can be
-// interrupted between any two steps, and goes on with the next call. The log goes first: it must never be
-// beside a database that it does not belong to.
+// takeRestored puts a backup that waits in the place of the database. The caller holds the lock. It can be interrupted
+// between any two steps; the next call continues. The log goes first: it must never be beside a database that it does
+// not belong to.
 func takeRestored(path string) error {
 	if _, err := os.Stat(path + restoreSuffix); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -175,8 +175,7 @@ func takeRestored(path string) error {
 	return classify("restore "+path, errors.Join(removed(path+"-shm"), syncFolder(filepath.Dir(path))))
 }
 
-// checkCopy looks whether a file is a whole database of ours that this version can read. Nobody
-// else uses the file.
+// checkCopy looks whether a file is a whole database of ours that this version can read. Nobody else uses the file.
 func checkCopy(ctx context.Context, path string) (err error) {
 	if err := checkFile(path); err != nil {
 		return err

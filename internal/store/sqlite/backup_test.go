@@ -63,7 +63,7 @@ func (b *backedUp) wantRestored(t *testing.T) {
 	}
 	wantReports(t, e, b.restored)
 	closeNow(t, e)
-	// What was there before is whole, with its log if it had one.
+	// The earlier database is whole, with its log if it had one.
 	before, _ := at(t, sqlite.Options{Path: b.path + ".before-restore"})
 	wantReports(t, before, b.before)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
 
-// TestTidyRemovesAllThatWasDropped: one call removes what nothing refers to any more, however much that is, and what
-// is written again later is there.
+// TestTidyRemovesAllThatWasDropped: one call removes what nothing refers to any more, however much that is, and
+// verdicts and subjects that are stored again later exist.
 func TestTidyRemovesAllThatWasDropped(t *testing.T) {
 	t.Parallel()
 	const results = 6000

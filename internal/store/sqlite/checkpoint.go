@@ -12,10 +12,9 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// The log grows until it was copied into the database as a whole while nobody
-// reads from it; then SQLite starts again at its front. Under load a copy beside
-// the writer may never catch up, so from walLimit on writer and readers are held
-// up for the rest of it.
+// The log grows until it was copied into the database as a whole while nobody reads from it; then SQLite starts again
+// at its front. Under load a copy beside the writer may never catch up, so from walLimit on, writer and readers wait
+// for the end of the copy.
 
 const (
 	// checkpointBytes is the growth of the log after which it is copied. Pages
@@ -25,8 +24,7 @@ const (
 	walLimit = 96 << 20
 	// questionPatience is how long the log waits for questions that are being answered, while commits go on.
 	questionPatience = 5 * time.Second
-	// changeBytes is about what a report with 17 results adds to the log: 40 kB
-	// in a large batch, 180 kB alone.
+	// changeBytes is about what a report with 17 results adds to the log: 40 kB in a large batch, 180 kB alone.
 	changeBytes = 100 << 10
 )
 
@@ -60,9 +58,8 @@ func (e *Engine) wrote(w *writer, changes, bytes int64) {
 	}
 }
 
-// runCheckpointer copies the log whenever it is asked, until the engine closes.
-// An error is of no consequence but a longer log: it is met again by the next
-// commit, which reports it.
+// runCheckpointer copies the log whenever it is asked, until the engine closes. An error is of no consequence but a
+// longer log: it is met again by the next commit, which reports it.
 func (e *Engine) runCheckpointer(c *conn) {
 	for {
 		select {

@@ -88,8 +88,8 @@ func TestTidyWhenIdle(t *testing.T) {
 	}
 }
 
-// TestTidyGivesBack deletes most of a database: verdicts and subjects that
-// nothing refers to go, the file shrinks, what is left is intact.
+// TestTidyGivesBack deletes most of a database: verdicts and subjects that nothing refers to go, the file shrinks, and
+// the rest is intact.
 func TestTidyGivesBack(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

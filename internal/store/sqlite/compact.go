@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sort"
 	"time"
@@ -34,8 +35,7 @@ AND NOT EXISTS (SELECT 1 FROM report INDEXED BY report_scope WHERE cluster = ?1 
 )
 
 const (
-	// eventSlice is how many events are deleted in one transaction; writers wait
-	// that long.
+	// eventSlice is how many events are deleted in one transaction; writers wait that long.
 	eventSlice = 1000
 	// eventsAPage of the log are about as many as one other change.
 	eventsAPage = 20
@@ -43,14 +43,12 @@ const (
 	// transaction, and tidySlices how many transactions a call of Tidy does.
 	tidySlice  = 1000
 	tidySlices = 4
-	// vacuumPages are given back to the file system at a time, when more than
-	// one page in vacuumShare is free.
+	// vacuumPages are given back to the file system at a time, when more than one page in vacuumShare is free.
 	vacuumPages = 2000
 	vacuumShare = 8
 )
 
-// Compact implements engine.Engine. The mark is committed before the first
-// event goes, so that no reader finds a hole.
+// Compact implements engine.Engine. The mark is committed before the first event goes, so that no reader finds a hole.
 func (e *Engine) Compact(ctx context.Context, upTo engine.Revision) error {
 	var mark engine.Revision
 	err := e.write(ctx, func(w *writer) error {
@@ -73,8 +71,7 @@ func (e *Engine) Compact(ctx context.Context, upTo engine.Revision) error {
 	return classify(fmt.Sprintf("compact up to %d", upTo), err)
 }
 
-// dropEvents deletes the events up to a mark in slices, between which other
-// writers get their turn.
+// dropEvents deletes the events up to a mark in slices, between which other writers get their turn.
 func (e *Engine) dropEvents(ctx context.Context, mark engine.Revision) error {
 	for done := false; !done; {
 		err := e.write(ctx, func(w *writer) error {
@@ -122,9 +119,8 @@ func (s *snapshot) eventSums(revision engine.Revision) (out *sums, err error) {
 	return out, err
 }
 
-// Horizon implements engine.Engine. Times and sums grow with revisions, so
-// both limits are found by bisection, in some twenty look-ups. When the clock was
-// set back in between, the answer is one of the revisions at which the limit is
+// Horizon implements engine.Engine. Times and sums grow with revisions, so both limits are found by bisection, in some
+// twenty look-ups. When the clock was set back in between, the answer is one of the revisions at which the limit is
 // crossed.
 func (e *Engine) Horizon(ctx context.Context, keep time.Duration, maxBytes int64) (engine.Revision, error) {
 	var horizon engine.Revision
@@ -169,9 +165,8 @@ func (s *snapshot) bisect(beyond func(*sums) bool) (engine.Revision, error) {
 	return base + engine.Revision(n), nil
 }
 
-// tidyCursor is where a round over verdicts and subjects goes on. It starts
-// anywhere, so that all are reached even when the process never lives long
-// enough for a whole round.
+// tidyCursor is where a round over verdicts and subjects goes on. It starts anywhere, so that all are reached even when
+// the process never lives long enough for a whole round.
 type tidyCursor struct {
 	started            bool
 	verdicts, subjects int64
@@ -181,8 +176,7 @@ type tidyCursor struct {
 
 // Tidy implements engine.Engine.
 func (e *Engine) Tidy(ctx context.Context) error {
-	// What is below the mark is there when a compaction was cut short or after
-	// a jump of the revision.
+	// Events below the mark remain when a compaction was cut short, or after a jump of the revision.
 	state, err := e.State(ctx)
 	if err == nil {
 		err = e.dropEvents(ctx, state.Compacted)
@@ -226,32 +220,22 @@ func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
 
 // walk returns the next few ids of a round, and moves its cursor behind them.
 func (e *Engine) walk(ctx context.Context, w *writer, query string, cursor *int64) ([]int64, error) {
-	ids, err := w.ids(ctx, query, e.cluster, *cursor)
+	var ids []int64
+	err := w.conn.query(ctx, func(row []driver.Value) error {
+		ids = append(ids, row[0].(int64))
+		return nil
+	}, query, e.cluster, *cursor, int64(tidySlice))
 	if err != nil {
 		return nil, err
 	}
-	*cursor = firstID
+	*cursor = math.MinInt64
 	if len(ids) == tidySlice {
 		*cursor = ids[tidySlice-1]
 	}
 	return ids, nil
 }
 
-// firstID is below all ids.
-const firstID = -1 << 63
-
-func (w *writer) ids(ctx context.Context, query string, cluster, after int64) (ids []int64, err error) {
-	err = w.conn.query(ctx, func(row []driver.Value) error {
-		var id int64
-		scan(row, &id)
-		ids = append(ids, id)
-		return nil
-	}, query, cluster, after, int64(tidySlice))
-	return ids, err
-}
-
-// shrink gives free pages back, and the log as well when nothing was written
-// since the last call.
+// shrink gives free pages back, and the log as well when nothing was written since the last call.
 func (e *Engine) shrink(ctx context.Context, w *writer) error {
 	free, err := w.conn.pragmaNumber("PRAGMA freelist_count")
 	if err != nil {
@@ -273,4 +257,78 @@ func (e *Engine) shrink(ctx context.Context, w *writer) error {
 		return nil
 	}
 	return e.truncateLog(ctx, w)
+}
+
+// dropSubject remembers a subject that was referred to: an int64 or nil.
+func (w *writer) dropSubject(id any) {
+	if id, ok := id.(int64); ok {
+		w.dropped.Subject(id)
+	}
+}
+
+// dropResults deletes the results of an object from a position on, and remembers what they referred to.
+func (w *writer) dropResults(cluster, object, from int64) (dropped int64, err error) {
+	err = w.conn.query(context.Background(), func(row []driver.Value) error {
+		var verdict int64
+		var subject any
+		scan(row, &verdict, &subject)
+		dropped++
+		w.dropped.Verdict(verdict)
+		w.dropSubject(subject)
+		return nil
+	}, deleteResults, cluster, object, from)
+	return dropped, err
+}
+
+// dropReport deletes the row of a report, and remembers its scope.
+func (w *writer) dropReport(cluster, object int64) error {
+	var scope any
+	_, err := w.conn.one(into(&scope), deleteReport, cluster, object)
+	w.dropSubject(scope)
+	return err
+}
+
+// tidyDropped removes candidates that nothing refers to, a slice in each transaction.
+func (e *Engine) tidyDropped(ctx context.Context) error {
+	for more := true; more; {
+		err := e.write(ctx, func(w *writer) error {
+			verdicts, subjects := w.dropped.TakeVerdicts(tidySlice), w.dropped.TakeSubjects(tidySlice)
+			more = w.dropped.Len() > 0
+			return e.remove(w, verdicts, subjects)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes those of some verdicts and subjects that nothing refers to, in one transaction. Nobody
+// else writes meanwhile, so nothing can start to use them.
+func (e *Engine) remove(w *writer, verdicts, subjects []int64) error {
+	if len(verdicts)+len(subjects) == 0 {
+		return nil
+	}
+	removed := int64(0)
+	err := w.transaction(func() error {
+		for _, part := range []struct {
+			ids       []int64
+			statement string
+			known     map[int64]struct{}
+		}{{verdicts, deleteVerdict, w.known.verdicts}, {subjects, deleteSubject, w.known.subjects}} {
+			for _, id := range part.ids {
+				n, err := w.conn.exec(part.statement, e.cluster, id)
+				if err != nil {
+					return err
+				}
+				if n > 0 {
+					delete(part.known, id)
+				}
+				removed += n
+			}
+		}
+		return nil
+	})
+	e.wrote(w, removed, 0)
+	return err
 }

@@ -14,9 +14,8 @@ import (
 	sqlite3 "modernc.org/sqlite"
 )
 
-// conn is a connection with its prepared statements. It works on the driver
-// directly: package database/sql takes longer for its locks and conversions
-// than SQLite for a row. Not safe for concurrent use.
+// conn is a connection with its prepared statements. It works on the driver directly: package database/sql takes longer
+// for its locks and conversions than SQLite for a row. Not safe for concurrent use.
 type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
@@ -58,9 +57,8 @@ func (c *conn) forget() error {
 	return errors.Join(errs...)
 }
 
-// maxStatements bounds the prepared statements of a connection. Queries are
-// constants or made of constant parts, but there are many ways to put the parts
-// together.
+// maxStatements bounds the prepared statements of a connection. Queries are constants or made of constant parts, but
+// there are many ways to put the parts together.
 const maxStatements = 256
 
 // prepare returns the statement of a query.
@@ -115,8 +113,7 @@ func (c *conn) pragmaNumber(query string) (int64, error) {
 	return n, nil
 }
 
-// bind puts args into the connection's argument list. SQLite copies what it
-// keeps.
+// bind puts args into the connection's argument list. SQLite copies what it keeps.
 func (c *conn) bind(args []any) []driver.NamedValue {
 	c.args = c.args[:0]
 	for i, arg := range args {
@@ -142,9 +139,8 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 // errStop ends a scan early and is not returned.
 var errStop = errors.New("stop")
 
-// query hands each row of the answer to scan. Values are int64, string,
-// []byte or nil; the byte slices belong to scan, the slice of values does not.
-// SQLite is interrupted when ctx ends before the first row.
+// query hands each row of the answer to scan. Values are int64, string, []byte or nil; the byte slices belong to scan,
+// the slice of values does not. SQLite is interrupted when ctx ends before the first row.
 func (c *conn) query(ctx context.Context, scan func(row []driver.Value) error, query string, args ...any) error {
 	stmt, err := c.prepare(query)
 	if err != nil {
@@ -169,8 +165,7 @@ func (c *conn) query(ctx context.Context, scan func(row []driver.Value) error, q
 	return errors.Join(err, rows.Close())
 }
 
-// one hands the first row of a short answer to scan and reports whether there was
-// one.
+// one hands the first row of a short answer to scan and reports whether there was one.
 func (c *conn) one(scan func(row []driver.Value), query string, args ...any) (bool, error) {
 	found := false
 	err := c.query(context.Background(), func(row []driver.Value) error {

@@ -13,16 +13,16 @@ import (
 
 // Statements of reports and results: all go by a primary key.
 //
-//nolint:gochecknoglobals // Constants but for the language.
+//nolint:gochecknoglobals // Never changed.
 var (
-	upsertReport = "INSERT INTO report (cluster, object, resource, scope, " + columnList(engine.ReportColumns, "") + `)
+	upsertReport = "INSERT INTO report (cluster, object, resource, scope, " + engine.ColumnList(engine.ReportColumns, "") + `)
 VALUES (?, ?, ?, ?, ` + placeholders(engine.ReportColumns) + `)
 ON CONFLICT (cluster, object) DO UPDATE SET scope = excluded.scope,
-(` + columnList(engine.ReportColumns, "") + ") = (" + columnList(engine.ReportColumns, "excluded.") + ")"
+(` + engine.ColumnList(engine.ReportColumns, "") + ") = (" + engine.ColumnList(engine.ReportColumns, "excluded.") + ")"
 
-	insertVerdict = "INSERT INTO verdict (cluster, id, " + columnList(engine.VerdictColumns, "") + `)
+	insertVerdict = "INSERT INTO verdict (cluster, id, " + engine.ColumnList(engine.VerdictColumns, "") + `)
 VALUES (?, ?, ` + placeholders(engine.VerdictColumns) + ") ON CONFLICT (cluster, id) DO NOTHING"
-	insertSubject = "INSERT INTO subject (cluster, id, " + columnList(engine.SubjectColumns, "") + `)
+	insertSubject = "INSERT INTO subject (cluster, id, " + engine.ColumnList(engine.SubjectColumns, "") + `)
 VALUES (?, ?, ` + placeholders(engine.SubjectColumns) + ") ON CONFLICT (cluster, id) DO NOTHING"
 )
 
@@ -39,9 +39,8 @@ ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, se
 // maxKnown bounds each set of known ids: about 3 MiB.
 const maxKnown = 1 << 16
 
-// known holds ids of verdicts and subjects that are in the database, so that
-// they need not be written again and again. It holds because only this process
-// writes, and because it is emptied when a transaction fails or rows are removed.
+// known holds ids of verdicts and subjects that are in the database, so that they need not be stored each time. It
+// holds because only this process writes, and because it is emptied when a transaction fails or rows are removed.
 type known struct {
 	verdicts, subjects map[int64]struct{}
 	// outcomes are what verdicts are counted by, by their ids: they are in the database, too.

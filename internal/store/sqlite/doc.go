@@ -3,11 +3,10 @@
 
 // Package sqlite is the engine for one process and one file.
 //
-// One connection writes, a few read. A commit is one transaction that starts
-// with the write lock, so revisions are given out in commit order. Reads take a
-// connection, copy a page of rows into memory in one read transaction and give
-// it back before anybody decodes anything: a slow caller never holds a
-// snapshot, which would keep the write-ahead log from being reused.
+// One connection writes, a few read. A commit is one transaction that starts with the write lock, so revisions are
+// given out in commit order. Reads take a connection, copy a page of rows into memory in one read transaction and give
+// it back before anybody decodes anything: a slow caller never holds a snapshot, which would keep the write-ahead log
+// from being reused.
 //
 // Beside the database PATH live
 //
@@ -21,7 +20,6 @@
 // The package starts one goroutine for each open engine, the checkpointer,
 // which copies the log into the database beside the writer. It ends in Close.
 //
-// Statements are constants with the index that they use above them;
-// testdata/plans.golden proves it. Conditions of a list are planned here and not
-// by SQLite, see plan in conditions.go.
+// Statements are constants with the index that they use above them; testdata/plans.golden proves it. Conditions of a
+// list are planned here and not by SQLite, see plan in conditions.go.
 package sqlite

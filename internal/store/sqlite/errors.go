@@ -62,9 +62,8 @@ func classOfCode(code int) error {
 	return nil
 }
 
-// classifyCommit is classify for the COMMIT statement. When the disk fails
-// under it, the log may hold the whole transaction, and the next start would
-// find it; everything else is known not to have happened.
+// classifyCommit is classify for the COMMIT statement. When the disk fails under it, the log may hold the whole
+// transaction, and the next start would find it; everything else is known not to have happened.
 func classifyCommit(err error) error {
 	var failure *sqlite3.Error
 	if errors.As(err, &failure) && failure.Code()&0xff == sqlitelib.SQLITE_IOERR {

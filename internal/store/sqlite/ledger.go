@@ -16,28 +16,23 @@ import (
 	"time"
 )
 
-// A database can go back in time: somebody restores a copy, or the machine dies
-// after commits that were not synchronous. Revisions that were given out after
-// that point would then be given out again, for other changes. The ledger, a
-// file beside the database, proves what was given out. Example: the ledger says
-// 5000, the database says 4000. Then the next revision is 1,005,001 and all
-// before counts as compacted, so that clients list again; further ahead if the last
-// commit that is known was long ago. When all files go back
-// together, by a snapshot of the folder, the place of the ledger shows it: see place.go.
+// A database can go back in time: somebody restores a copy, or the machine dies after commits that were not
+// synchronous. Revisions that were given out after that point would then be given out again, for other changes. The
+// ledger, a file beside the database, proves what was given out. Example: the ledger says 5000, the database says 4000.
+// Then the next revision is 1,005,001 and all before counts as compacted, so that clients list again; further ahead if
+// the last commit that is known was long ago. When all files go back together, by a snapshot of the folder, the place
+// of the ledger shows it: see place.go.
 
 const (
-	// reservation is how many revisions are reserved in the ledger at a time,
-	// durably, before any of them is given out.
+	// reservation is how many revisions are reserved in the ledger at a time, durably, before any of them is given out.
 	reservation = 10_000
-	// restoreJump is how far ahead the revision is moved after a restore, and
-	// restoreRate how much further for each second that may be forgotten: far more
-	// than can be written in it, since it has to cover earlier leaps as well.
+	// restoreJump is how far ahead the revision is moved after a restore, and restoreRate how much further for each
+	// second that may be forgotten: far more than can be written in it, since it has to cover earlier leaps as well.
 	restoreJump = 1_000_000
 	restoreRate = 100_000
 	// ledgerHeader is the first line of the file.
 	ledgerHeader = "docket revisions 2\n"
-	// ledgerDigits is the width of numbers in the file, so that the last
-	// revision and its time can be written in place.
+	// ledgerDigits is the width of numbers in the file, so that the last revision and its time can be written in place.
 	ledgerDigits = 20
 )
 
@@ -139,17 +134,15 @@ func distrust(database string) error {
 	return l.replace(l.others)
 }
 
-// jump returns the revision to continue from when the database, at revision,
-// may be behind what was given out, and why; 0 when it is not. fresh says that the
-// database had never heard of the cluster; forgotten is the time since the last
+// jump returns the revision to continue from when the database, at revision, may be behind what was given out, and why;
+// 0 when it is not. fresh says that the database had never heard of the cluster; forgotten is the time since the last
 // commit that it knows.
 func (l *ledger) jump(revision int64, fresh bool, forgotten time.Duration) (to int64, why string) {
 	switch {
 	case !l.found && fresh:
 		return 0, ""
 	case !l.found:
-		// Without an entry nothing is proved. A copy of a database that was moved
-		// to another place comes without one.
+		// Without an entry nothing is proved. A copy of a database that was moved to another place comes without one.
 		why = "there is no file that says which were given out"
 	case l.own.last > revision:
 		why = "the database is older than what was given out"
@@ -184,9 +177,8 @@ func (l *ledger) reserve(revision int64) error {
 	return nil
 }
 
-// note records the last revision given out, and when. It is not synced: when the machine
-// dies an older number may be found, which proves less but nothing wrong. For
-// the same reason an error is of no consequence.
+// note records the last revision given out, and when. It is not synced: when the machine dies an older number may be
+// found, which proves less but nothing wrong. For the same reason an error is of no consequence.
 func (l *ledger) note(revision int64) {
 	l.own.last = revision
 	if l.file != nil {
@@ -203,8 +195,8 @@ func (l *ledger) close() error {
 	return errors.Join(l.write(), l.file.Close())
 }
 
-// write replaces the file durably and leaves it open for note. The own entry
-// comes first, so that its place is known.
+// write replaces the file durably and leaves it open for note. The entry of this cluster comes first, so that its place
+// is known.
 func (l *ledger) write() error {
 	if err := l.replace(slices.Insert(slices.Clone(l.others), 0, l.own)); err != nil {
 		return err

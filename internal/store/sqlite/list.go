@@ -65,13 +65,11 @@ func behindPrefix(prefix string) any {
 }
 
 // List implements engine.Engine.
-func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) {
-	var page engine.Page
-	err := e.read(ctx, func(s *snapshot) (err error) {
+func (e *Engine) List(ctx context.Context, q engine.Query) (page engine.Page, err error) {
+	if err := e.read(ctx, func(s *snapshot) (err error) {
 		page, err = s.list(q)
 		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return engine.Page{}, classify(fmt.Sprintf("list %s%s", q.Resource, q.Prefix), err)
 	}
 	return page, nil
@@ -163,8 +161,7 @@ func (s *snapshot) findAll(w window, limit int) ([]engine.Row, error) {
 	return s.find(selectRange, s.engine.cluster, w.resource, w.from, w.to, int64(w.at), int64(limit))
 }
 
-// find reads rows of the columns key, revision, created, expires_at, size,
-// codec, data.
+// find reads rows of the columns key, revision, created, expires_at, size, codec, data.
 func (s *snapshot) find(query string, args ...any) ([]engine.Row, error) {
 	var rows []engine.Row
 	err := s.scan(func(row []driver.Value) error {

@@ -16,9 +16,8 @@ import (
 // errHeld says that another process has the lock.
 var errHeld = errors.New("lock is held")
 
-// lockFile takes the lock of a database. The operating system gives it back
-// when the process ends, however it ends. The file stays: removing it would let
-// two processes lock two files of one name.
+// lockFile takes the lock of a database. The operating system gives it back when the process ends, however it ends. The
+// file stays: removing it would let two processes lock two files of one name.
 func lockFile(path string) (*os.File, error) {
 	name := path + ".lock"
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

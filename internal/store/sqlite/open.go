@@ -25,9 +25,8 @@ type Synchronous string
 const (
 	// Full makes each commit durable before it is acknowledged.
 	Full Synchronous = "FULL"
-	// Normal may lose the last commits when the machine (not only the process)
-	// dies. Since nobody can tell afterwards, every unclean end then voids all
-	// resource versions: clients list again.
+	// Normal may lose the last commits when the machine (not only the process) dies. Since nobody can tell afterwards,
+	// every unclean end then voids all resource versions: clients list again.
 	Normal Synchronous = "NORMAL"
 )
 
@@ -83,18 +82,17 @@ type Engine struct {
 	// options are those of Open.
 	options Options
 
-	// checkpoint asks the checkpointer to run; checkpointer is closed when it
-	// has ended.
+	// checkpoint asks the checkpointer to run; checkpointer is closed when it has ended.
 	checkpoint   chan struct{}
 	checkpointer chan struct{}
-	// copying is held while the log is copied. Lock order: after writer and
-	// readers.
+	// copying is held while the log is copied. Lock order: after writer and readers.
 	copying sync.Mutex
-	// walLimit is the constant, but for tests.
+	// walLimit is the constant, except in tests.
 	walLimit int64
-	// largeReport, largeSlice and largeSweep are the constants largeReport, largeSlice and sweepSlices, but for tests.
+	// largeReport, largeSlice and largeSweep are the constants largeReport, largeSlice and sweepSlices, except in
+	// tests.
 	largeReport, largeSlice, largeSweep int
-	// questionTimeout is the constant, but for tests.
+	// questionTimeout is the constant, except in tests.
 	questionTimeout time.Duration
 
 	// demands are what the cluster demands of programs.
@@ -102,8 +100,7 @@ type Engine struct {
 
 	// staging holds the numbers of large reports' rows that are on their way to a commit.
 	staging sync.Map
-	// resources holds the ids of resources, which never change: engine.Resource
-	// to int64.
+	// resources holds the ids of resources, which never change: engine.Resource to int64.
 	resources sync.Map
 }
 
@@ -207,8 +204,8 @@ func (e *Engine) start(ctx context.Context, options Options) error {
 	return e.startCheckpointer(options)
 }
 
-// realPath returns the absolute path of a file, which is that of the lock as well: of a symbolic link it is the
-// file's that the link leads to, so that nobody can open one database by two names.
+// realPath returns the absolute path of a file, which names the lock as well. It resolves a symbolic link, so that
+// nobody can open one database by two names.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -249,9 +246,8 @@ func checkFolder(path string) error {
 // fileHeader starts every SQLite database.
 var fileHeader = []byte("SQLite format 3\x00")
 
-// checkFile makes the file when it is missing, so that it gets the right mode,
-// and refuses what is no database. It must run before SQLite opens the file:
-// closing a file drops the locks that the process holds on it.
+// checkFile makes the file when it is missing, so that it gets the right mode, and refuses what is no database. It must
+// run before SQLite opens the file: closing a file drops the locks that the process holds on it.
 func checkFile(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("open %s: it is not a regular file: give the path of a file, such as %s",
@@ -311,8 +307,7 @@ func connectReader(options Options) (*conn, error) {
 		append(commonPragmas(options.CacheBytes/2/int64(options.Readers+urgentReaders+questioners)), "PRAGMA query_only = 1")...)
 }
 
-// busyTimeout is how long to wait for a process that opened the file beside the
-// lock, such as the sqlite3 shell.
+// busyTimeout is how long to wait for a process that opened the file beside the lock, such as the sqlite3 shell.
 const busyTimeout = 5 * time.Second
 
 func commonPragmas(cacheBytes int64) []string {
@@ -327,8 +322,7 @@ func commonPragmas(cacheBytes int64) []string {
 // Wake implements engine.Engine: the lock keeps other processes out.
 func (e *Engine) Wake() <-chan struct{} { return nil }
 
-// Close implements engine.Engine. It waits for the calls under way, which see
-// that the engine closes.
+// Close implements engine.Engine. It waits for the calls under way, which see that the engine closes.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() { e.closeErr = e.shutDown() })
 	return e.closeErr

@@ -12,14 +12,11 @@ import (
 	"time"
 )
 
-// A snapshot of a folder, a volume or a virtual machine brings back the ledger
-// together with the database, so that nothing in them shows that time went back.
-// What can't be put back is who the files are: a copy has other inodes, or, if it
-// was written over the old files, was changed at another time than the ledger
-// says, and a restored disk comes with another boot of the system. Where one of
-// them differs, nobody knows what was given out since. That also costs a list
-// after a reboot, and after a move to another machine, which is cheap beside
-// events that are lost forever.
+// A snapshot of a folder, a volume or a virtual machine brings back the ledger together with the database, so that
+// nothing in them shows that time went back. What can't be put back is who the files are: a copy has other inodes, or,
+// if it was written over the old files, was changed at another time than the ledger says, and a restored disk comes
+// with another boot of the system. Where one of them differs, nobody knows what was given out since. That also costs a
+// list after a reboot, and after a move to another machine, which is cheap beside events that are lost forever.
 
 // unnoticed is how much later than it says the ledger may have been changed: for the clocks of file systems, which
 // go in steps, and for the time between taking the time and writing it.

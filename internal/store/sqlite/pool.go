@@ -89,7 +89,8 @@ func (e *Engine) pool(ctx context.Context) *pool {
 	return &e.readers
 }
 
-// holdReaders takes all connections that read, but those of questions. Release puts them back, also those that were taken before an error.
+// holdReaders takes all connections that read, but those of questions. Release puts them back, also those that were
+// taken before an error.
 func (e *Engine) holdReaders(ctx context.Context) (release func(), err error) {
 	var held []func()
 	release = func() {

@@ -59,7 +59,7 @@ o.created) FROM object AS o WHERE o.cluster = ? AND o.resource = ? AND o.key = ?
 // large is a row of table large: the number that the rows of a report are under, and how many there are.
 type large struct{ object, results int64 }
 
-// isLarge reports whether a projection is that of a large report.
+// isLarge reports whether a projection belongs to a large report.
 func (e *Engine) isLarge(p *engine.Projection) bool {
 	return p != nil && len(p.Results) >= e.largeReport
 }
@@ -119,7 +119,7 @@ func (e *Engine) similar(ctx context.Context, op *engine.Op, rows []stagedRow) (
 	return differ <= e.largeSlice, err
 }
 
-// stagedRow is a row of table result, where it stands in its report, and what it is about.
+// stagedRow is a row of table result, its position in its report, and its result.
 type stagedRow struct {
 	result
 	position int64
@@ -218,7 +218,7 @@ func (c *change) stageRow(object int64, row stagedRow) error {
 }
 
 // place decides which number the rows of an object are stored under, and sees to it. It reports whether the rows
-// are there already.
+// already exist.
 func (c *change) place(d *derivation) (there bool, err error) {
 	d.object = d.created
 	if !d.fresh {
@@ -232,7 +232,7 @@ func (c *change) place(d *derivation) (there bool, err error) {
 	}
 	n, err := c.conn.exec(adoptLarge, c.engine.cluster, staged.object, d.created)
 	if err != nil || n == 0 {
-		return false, err // Whoever prepared the rows gave them up meanwhile.
+		return false, err // The caller of Prepare gave the rows up meanwhile.
 	}
 	d.object = staged.object
 	c.countAll(d.projection)

@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
 
-// twins are two engines that are told the same. One takes most reports for large ones.
+// enginePair is two engines that get the same ops. One treats most reports as large.
 type twins struct {
 	testing.TB
 	path         string

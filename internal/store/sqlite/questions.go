@@ -14,58 +14,44 @@ import (
 	"github.com/docket-project/docket/internal/store/questions"
 )
 
-// Questions about results have connections of their own. A statement that may take long does all of its work before its first
-// row, or returns a row for each result, because SQLite can only be interrupted before the first row.
+// Questions about results have connections of their own. A statement that may take long does all of its work before its
+// first row, or returns a row for each result, because SQLite can only be interrupted before the first row.
 
 // questionTimeout bounds an answer.
 const questionTimeout = 30 * time.Second
 
 // Rows implements engine.Questions.
-func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
-	err := q.Check()
-	var page engine.RowPage
-	if err == nil {
+func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPage, err error) {
+	if err = q.Check(); err == nil {
 		err = e.ask(ctx, "", func(s *asked) (err error) {
 			page, err = questions.Rows(s.ctx, s, q)
 			page.State = s.state
 			return err
 		})
 	}
-	if err != nil {
-		return engine.RowPage{}, classify("read results", err)
-	}
-	return page, nil
+	return page, classify("read results", err)
 }
 
 // RowsAbout implements engine.Questions.
-func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
-	var page engine.RowPage
-	err := e.ask(ctx, "", func(s *asked) (err error) {
+func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (page engine.RowPage, err error) {
+	err = e.ask(ctx, "", func(s *asked) (err error) {
 		page, err = questions.RowsAbout(s.ctx, s, namespace, kinds, id)
 		page.State = s.state
 		return err
 	})
-	if err != nil {
-		return engine.RowPage{}, classify("read results about a subject", err)
-	}
-	return page, nil
+	return page, classify("read results about a subject", err)
 }
 
 // Count implements engine.Questions.
-func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
-	err := q.Check()
-	var counts engine.Counts
-	if err == nil {
+func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.Counts, err error) {
+	if err = q.Check(); err == nil {
 		err = e.ask(ctx, q.Cluster, func(s *asked) (err error) {
 			counts, err = s.count(q)
 			counts.State = s.state
 			return err
 		})
 	}
-	if err != nil {
-		return engine.Counts{}, classify("count results", err)
-	}
-	return counts, nil
+	return counts, classify("count results", err)
 }
 
 // asked is a snapshot in which a question is answered.
@@ -82,31 +68,22 @@ type asked struct {
 
 var _ questions.Source = (*asked)(nil)
 
-// ask runs f in a snapshot of its own, on a connection for questions, about a cluster: "" for the engine's own. Its context also
-// ends with the engine.
+// ask runs f in a snapshot of its own, on a connection for questions, about a cluster: "" for the engine's own. Its
+// context also ends with the engine.
 func (e *Engine) ask(ctx context.Context, cluster string, f func(s *asked) error) error {
-	if err := e.usable(ctx); err != nil {
+	c, err := take(ctx, e, e.questions.conns)
+	if err != nil {
 		return err
-	}
-	var c *conn
-	select {
-	case c = <-e.questions.conns:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-e.closing:
-		return engine.ErrClosed
 	}
 	defer func() { e.questions.conns <- c }()
 	if c == nil {
-		opened, err := connectReader(e.options)
-		if err != nil {
+		if c, err = connectReader(e.options); err != nil {
 			return err
 		}
-		c = opened
 	}
 	own, done := e.untilClosed(ctx)
 	defer done()
-	err := e.readOn(own, c, func(s *snapshot) error {
+	err = e.readOn(own, c, func(s *snapshot) error {
 		about := &asked{snapshot: s, cluster: e.cluster, shared: questions.NewTexts()}
 		if cluster != "" {
 			if err := about.turn(cluster); err != nil {
@@ -131,7 +108,7 @@ func (e *Engine) ask(ctx context.Context, cluster string, f func(s *asked) error
 	return err
 }
 
-// untilClosed returns a context that ends with the engine, too, and after a while.
+// untilClosed returns a context that also ends with the engine, or after questionTimeout.
 func (e *Engine) untilClosed(ctx context.Context) (own context.Context, done func()) {
 	own, cancel := context.WithTimeout(ctx, e.questionTimeout)
 	go func() {
@@ -193,4 +170,120 @@ func (s *asked) windows(windows []questions.Window) (string, error) {
 	}
 	text, err := json.Marshal(list)
 	return string(text), err
+}
+
+const (
+	selectReadable = "SELECT c.id, r.min_reader FROM cluster AS c JOIN revision AS r ON r.cluster = c.id WHERE c.name = ?"
+
+	// selectKnown has the names of resources as parameter ?1, as JSON, and the cluster that is served as ?2. A
+	// cluster's newest event is the last one by the primary key.
+	selectKnown = `SELECT c.name, c.created_at,
+coalesce((SELECT e.committed_at FROM event AS e WHERE e.cluster = c.id ORDER BY e.revision DESC LIMIT 1), 0),
+(SELECT coalesce(sum(t.objects), 0) FROM resource AS r JOIN total AS t ON t.cluster = c.id AND t.resource = r.id WHERE r.name IN (SELECT value FROM json_each(?1))),
+(SELECT coalesce(sum(t.results), 0) FROM total AS t WHERE t.cluster = c.id), c.id = ?2
+FROM cluster AS c ORDER BY c.name`
+)
+
+// turn makes a cluster the one that is asked about.
+func (s *asked) turn(cluster string) error {
+	var demands engine.Demands
+	found, err := s.one(into(&s.cluster, &demands.Reader), selectReadable, cluster)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return engine.UnknownCluster(cluster)
+	}
+	if err := demands.Readable(); err != nil {
+		return err
+	}
+	s.counters, err = readCounters(s.conn, s.cluster)
+	return err
+}
+
+// Clusters implements engine.Questions. One process has the file, and serves one cluster.
+func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) (clusters []engine.Cluster, err error) {
+	list, err := json.Marshal(engine.ResourceNames(kinds))
+	if err != nil {
+		return nil, err
+	}
+	err = e.ask(ctx, "", func(s *asked) error {
+		return s.query(s.ctx, func(row []driver.Value) error {
+			var c engine.Cluster
+			var seen, changed, served int64
+			scan(row, &c.Name, &seen, &changed, &c.Reports, &c.Results, &served)
+			c.FirstSeen, c.Servers = time.UnixMilli(seen), int(served)
+			if changed != 0 {
+				c.Changed = time.UnixMilli(changed)
+			}
+			clusters = append(clusters, c)
+			return nil
+		}, selectKnown, string(list), s.cluster)
+	})
+	return clusters, classify("list the clusters", err)
+}
+
+// Few implements questions.Source.
+func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
+	if part == engine.PartSubject {
+		return s.fewAbout(condition, namespace, limit)
+	}
+	var sql sqlText
+	sql.addFew(waysTo[part], s.cluster, condition.Filter, limit+1)
+	found, err := s.reportPlaces(&sql)
+	if err != nil || len(found) > limit {
+		return nil, false, err
+	}
+	return found, true, nil
+}
+
+// fewAbout is Few for subjects. That these alone are more than the limit is answer enough: what nothing is about any
+// more goes in time.
+func (s *asked) fewAbout(condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
+	subjects, err := s.subjects(condition, limit+1)
+	if err != nil || len(subjects) > limit {
+		return nil, false, err
+	}
+	if len(subjects) == 0 {
+		return nil, true, nil
+	}
+	numbers, err := json.Marshal(subjects)
+	if err != nil {
+		return nil, false, err
+	}
+	var found []engine.ReportPlace
+	for _, way := range waysToSubjects {
+		var sql sqlText
+		sql.addAbout(way, s.cluster, string(numbers), namespace, limit+1-len(found))
+		more, err := s.reportPlaces(&sql)
+		if found = append(found, more...); err != nil || len(found) > limit {
+			return nil, false, err
+		}
+	}
+	return found, true, nil
+}
+
+// subjects returns the first subjects that meet a condition, by their numbers.
+func (s *asked) subjects(condition questions.Condition, limit int) (numbers []int64, err error) {
+	if condition.Subject != nil {
+		return []int64{*condition.Subject}, nil
+	}
+	var sql sqlText
+	sql.addSubjects(s.cluster, condition.Filter, limit)
+	err = s.scan(func(row []driver.Value) error {
+		numbers = append(numbers, row[0].(int64))
+		return nil
+	}, sql.String(), sql.args...)
+	return numbers, err
+}
+
+// reportPlaces returns the reports that a statement selects.
+func (s *asked) reportPlaces(sql *sqlText) (found []engine.ReportPlace, err error) {
+	err = s.scan(func(row []driver.Value) error {
+		var place engine.ReportPlace
+		scan(row, &place.Namespace, &place.Kind, &place.Name)
+		found = append(found, place)
+		return nil
+	}, sql.String(), sql.args...)
+	return found, err
 }

@@ -15,10 +15,11 @@ import (
 // Results are grouped here and not in SQL: sorting a million rows by texts takes SQLite several seconds. A result has
 // numbers of its verdict and its subject; their texts are read once each.
 
-// group is what results are counted by that agree in all fields asked for: the numbers of the values that their reports, verdicts, subjects and times have.
+// group is what results are counted by that agree in all fields asked for: the numbers of the values that their
+// reports, verdicts, subjects and times have.
 type group struct{ report, verdict, subject, day int32 }
 
-// groupSums are those of a group.
+// groupSums are the sums of a group.
 type groupSums struct {
 	results, oldest, newest int64
 	subjects                map[int64]struct{}
@@ -68,7 +69,8 @@ func (c *census) needsVerdicts() bool {
 	return len(c.verdicts.fields) > 0 || c.q.Policies || c.q.Sources
 }
 
-// load reads the values of all rows of some tables, as far as they are asked for. Those of a namespace are read when they come.
+// load reads the values of all rows of some tables, if they are asked for. In a namespace, values are read when rows
+// need them.
 func (c *census) load(tables ...*fieldValues) error {
 	if c.q.Namespace != nil {
 		return nil
@@ -169,7 +171,8 @@ func (c *census) readVerdictsOr(filter *engine.Filter) error {
 	return c.readResults(filter)
 }
 
-// readVerdicts adds the results of each verdict that meets the filter, which the index of verdicts has. No result is read.
+// readVerdicts adds the results of each verdict that meets the filter, which the index of verdicts has. No result is
+// read.
 func (c *census) readVerdicts() error {
 	for _, v := range []*fieldValues{&c.verdicts, &c.policies, &c.sources} {
 		v.only = c.q.Filter

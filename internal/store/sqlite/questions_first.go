@@ -4,7 +4,7 @@
 package sqlite
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -14,24 +14,20 @@ import (
 	"github.com/docket-project/docket/internal/store/questions"
 )
 
-// Results are put in order here and not in SQL: SQLite keeps whole rows while it sorts, and compares values by a program
-// of its own for each pair. What is kept here is where the best of the rows are that were seen so far; their texts are read at the end.
+// Results are put in order here and not in SQL: SQLite keeps whole rows while it sorts, and compares values by a
+// program of its own for each pair. What is kept here is where the best of the rows are that were seen so far; their
+// texts are read at the end.
 
 // First implements engine.Questions.
-func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
-	err := q.Check()
-	var page engine.RowPage
-	if err == nil {
+func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.RowPage, err error) {
+	if err = q.Check(); err == nil {
 		err = e.ask(ctx, q.Cluster, func(s *asked) (err error) {
 			page, err = s.first(q)
 			page.State = s.state
 			return err
 		})
 	}
-	if err != nil {
-		return engine.RowPage{}, classify("read results in order", err)
-	}
-	return page, nil
+	return page, classify("read results in order", err)
 }
 
 // orderedRow is a row of table result by its key, and where it is in an order.
@@ -41,50 +37,30 @@ type orderedRow struct {
 	object, position int64
 }
 
-// best keeps the first rows of those that it is given. It is a heap with the last of these at the top.
-type best struct {
+// topRows keeps the first Limit + 1 of the rows added to it: it gathers twice as many before it sorts them.
+type topRows struct {
 	q    *engine.OrderQuery
 	rows []orderedRow
+	// last is the last row of a sorted page: rows behind it are not added.
+	last *engine.OrderPlace
 }
 
-func (b *best) Len() int { return len(b.rows) }
-
-func (b *best) Less(i, j int) bool {
-	return b.q.Compare(&b.rows[i].OrderPlace, &b.rows[j].OrderPlace) > 0
-}
-
-func (b *best) Swap(i, j int) { b.rows[i], b.rows[j] = b.rows[j], b.rows[i] }
-
-// Push implements heap.Interface.
-func (b *best) Push(row any) { b.rows = append(b.rows, row.(orderedRow)) }
-
-// Pop implements heap.Interface; nothing is taken from the top but by add, which puts another row there.
-func (b *best) Pop() any {
-	last := len(b.rows) - 1
-	row := b.rows[last]
-	b.rows = b.rows[:last]
-	return row
-}
-
-// add keeps a row if it is behind the place where the page begins, and among the first of Limit + 1.
-func (b *best) add(row *orderedRow) {
-	if b.q.After != nil && b.q.Compare(&row.OrderPlace, b.q.After) <= 0 {
+// add keeps a row if it is behind the place where the page begins, and may be among the first.
+func (t *topRows) add(row *orderedRow) {
+	if t.q.After != nil && t.q.Compare(&row.OrderPlace, t.q.After) <= 0 || t.last != nil && t.q.Compare(&row.OrderPlace, t.last) >= 0 {
 		return
 	}
-	if len(b.rows) <= b.q.Limit {
-		heap.Push(b, *row)
-		return
-	}
-	if b.q.Compare(&row.OrderPlace, &b.rows[0].OrderPlace) < 0 {
-		b.rows[0] = *row
-		heap.Fix(b, 0)
+	if t.rows = append(t.rows, *row); len(t.rows) > 2*t.q.Limit+1 {
+		last := t.inOrder()[t.q.Limit].OrderPlace
+		t.last = &last
 	}
 }
 
-// inOrder returns the rows that were kept.
-func (b *best) inOrder() []orderedRow {
-	slices.SortFunc(b.rows, func(x, y orderedRow) int { return b.q.Compare(&x.OrderPlace, &y.OrderPlace) })
-	return b.rows
+// inOrder sorts the rows, drops those beyond Limit + 1, and returns the others.
+func (t *topRows) inOrder() []orderedRow {
+	slices.SortFunc(t.rows, func(a, b orderedRow) int { return t.q.Compare(&a.OrderPlace, &b.OrderPlace) })
+	t.rows = t.rows[:min(len(t.rows), t.q.Limit+1)]
+	return t.rows
 }
 
 // first answers a query.
@@ -104,7 +80,7 @@ func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
 		}
 	}
 	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
-	kept := best{q: &q}
+	kept := topRows{q: &q}
 	var sql sqlText
 	sql.addOrdered(s.cluster, in, filter, q.OrderBy)
 	if err := s.scan(kept.scanner(), sql.String(), sql.args...); err != nil {
@@ -121,7 +97,7 @@ func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
 }
 
 // scanner takes the rows of addOrdered.
-func (b *best) scanner() func(row []driver.Value) error {
+func (t *topRows) scanner() func(row []driver.Value) error {
 	var next orderedRow
 	return func(row []driver.Value) error {
 		if row[0] != nil { // The first row of a report.
@@ -134,7 +110,7 @@ func (b *best) scanner() func(row []driver.Value) error {
 		next.position, next.Seconds, next.Index = row[1].(int64), row[2].(int64), int32(row[3].(int64))
 		next.SubjectID, _ = row[4].(int64)
 		next.Text = text(row[5])
-		b.add(&next)
+		t.add(&next)
 		return nil
 	}
 }
@@ -152,4 +128,32 @@ func (s *asked) rowsAt(rows []orderedRow) ([]questions.Row, error) {
 	var sql sqlText
 	sql.addRowsAt(s.cluster, string(list))
 	return s.readRows(&sql)
+}
+
+// orderedReportColumns is the number of columns of addOrdered that say which report a row is of. They are null except
+// in the first row of each report.
+const orderedReportColumns = 4
+
+// addOrdered selects all results in some windows, "" for everywhere, that meet a condition, and always the first one of
+// each report, so that rows keep coming: whether it meets the condition, its position, time, index and subject, and the
+// text of a field.
+func (t *sqlText) addOrdered(cluster int64, windows string, filter *engine.Filter, by engine.Field) {
+	var parts engine.Part
+	field := "''"
+	if by != engine.FieldSeconds {
+		parts, field = by.Part(), fieldColumns.Of(by)
+	}
+	t.addEach(cluster, windows, filter, true, parts, func(meets string) string {
+		return "iif(x.position = 0, x.object, NULL), iif(x.position = 0, r.namespace, NULL), iif(x.position = 0, r.kind, NULL), " +
+			"iif(x.position = 0, r.name, NULL), " + cmp.Or(meets, "1") + ", x.position, x.seconds, x.idx, coalesce(x.subject, r.scope), " + field
+	})
+}
+
+// addRowsAt selects rows by their objects and positions, a list in JSON, in the order of the list. They have
+// pageColumns.
+func (t *sqlText) addRowsAt(cluster int64, keys string) {
+	t.args = append(t.args, keys, cluster)
+	t.WriteString("SELECT " + pageColumns + ` FROM json_each(?1) AS w
+CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = w.value ->> 0 AND x.position = w.value ->> 1
+CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = x.object`)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// TestManyGroups: an answer is made of as many groups as are allowed, of which few are in memory as they are answered, and of no more.
+// TestManyGroups: an answer is made of as many groups as are allowed, of which few are in memory as they are answered,
+// and of no more.
 func TestManyGroups(t *testing.T) {
 	t.Parallel()
 	q := engine.CountQuery{By: []engine.Field{engine.FieldSubjectName}, OrderBy: engine.OrderResults, Descending: true, Limit: 2}

@@ -33,9 +33,9 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 	return s.readRows(&sql)
 }
 
-// reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of verdicts costs less than
-// a row of a report, whose pages have to be found; so it pays to read all entries if they are fewer than the rows up to the limit,
-// supposing that each report has its share.
+// reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of
+// verdicts costs less than a row of a report, whose pages have to be found; so it pays to read all entries if they are
+// fewer than the rows up to the limit, supposing that each report has its share.
 func (s *asked) reading(condition questions.Condition, limit int) (reading, error) {
 	if condition.Entries == 0 {
 		return allOfThem, nil
@@ -86,15 +86,16 @@ func (s *asked) share(page []questions.Numbers) error {
 		return []any{&r.Namespace, &r.Kind, &r.Name, &r.UID, &r.CreatedAt}
 	})
 	if err == nil {
-		err = readShared(s, verdictsByNumber, verdicts, s.shared.Verdicts, func(v *engine.Verdict) []any { return fieldsOf(engine.VerdictColumns, v) })
+		err = readShared(s, verdictsByNumber, verdicts, s.shared.Verdicts, func(v *engine.Verdict) []any { return engine.ColumnFields(engine.VerdictColumns, v) })
 	}
 	if err == nil {
-		err = readShared(s, subjectsByNumber, subjects, s.shared.Subjects, func(v *engine.Subject) []any { return fieldsOf(engine.SubjectColumns, v) })
+		err = readShared(s, subjectsByNumber, subjects, s.shared.Subjects, func(v *engine.Subject) []any { return engine.ColumnFields(engine.SubjectColumns, v) })
 	}
 	return err
 }
 
-// readShared reads what some numbers are of into a map, in which what is missing stays nil. fields are where a row's columns go.
+// readShared reads what some numbers are of into a map, in which what is missing stays nil. fields are where a row's
+// columns go.
 func readShared[T any](s *asked, query string, missing []int64, all map[int64]*T, fields func(*T) []any) error {
 	if len(missing) == 0 {
 		return nil
@@ -110,13 +111,4 @@ func readShared[T any](s *asked, query string, missing []int64, all map[int64]*T
 		all[row[0].(int64)] = out
 		return nil
 	}, query, string(numbers), s.cluster)
-}
-
-// fieldsOf returns where the columns of a row go.
-func fieldsOf[T any](columns []engine.Column[T], row *T) []any {
-	fields := make([]any, len(columns))
-	for i := range columns {
-		fields[i] = columns[i].Field(row)
-	}
-	return fields
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/questions"
 )
 
-// sqlText is a statement under way: r is a report, x a result, v its verdict, s what it is about, o and t an outcome and
-// its counter.
+// sqlText is a statement under way: r is a report, x a result, v its verdict, s its subject, o and t an outcome and its
+// counter.
 type sqlText struct {
 	strings.Builder
 
@@ -58,7 +58,7 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 
 // fieldColumns are those of results in the dialect of this engine.
 //
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Never changed.
 var fieldColumns = questions.Columns{
 	Bool: func(column string) string { return "iif(" + column + ", 'true', 'false')" },
 	// In quotes, a name is one, whatever it has but quotes and backslashes: engine.CheckProperty.
@@ -77,8 +77,8 @@ func (t *sqlText) addPlaces(cluster int64, counted *engine.Filter, from question
 	t.WriteString(" GROUP BY t.namespace, t.kind")
 }
 
-// whereCounted appends conditions on a counter. Its outcome is looked up among those that meet theirs; in a namespace they are held
-// against the outcomes there, and no others.
+// whereCounted appends conditions on a counter. Its outcome is looked up among those that meet theirs; in a namespace,
+// only the outcomes there are compared with them.
 func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 	places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	t.where(places, fieldColumns.Counted)
@@ -99,7 +99,7 @@ func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 // Ways to the reports of results, by what is known of these: each table of a way is looked up by an index that has
 // what the table before it has. The first one is read as a whole.
 //
-//nolint:gochecknoglobals // Constants but for the language.
+//nolint:gochecknoglobals // Never changed.
 var (
 	waysTo = map[engine.Part]string{
 		engine.PartVerdict: "verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id " + reportOfResult +
@@ -151,8 +151,8 @@ func subjectIndex(f *engine.Filter) string {
 	return ""
 }
 
-// reportsIn are the reports r of the windows w, parameter ?1, of cluster ?2, in their order. A report's rows are under the number of
-// its object, unless it is large.
+// reportsIn are the reports r of the windows w, parameter ?1, of cluster ?2, in their order. A report's rows are under
+// the number of its object, unless it is large.
 const reportsIn = `json_each(?1) AS w
 CROSS JOIN object AS o INDEXED BY sqlite_autoindex_object_1
 ON o.cluster = ?2 AND o.resource = w.value ->> 0 AND o.key >= w.value ->> 1 AND o.key < w.value ->> 2
@@ -175,8 +175,8 @@ const (
 // pageColumns are what is read of each row, of a report r and a result x.
 const pageColumns = "x.object, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope)"
 
-// resultsOfTwins selects the results of some reports that are about some subjects, 0 for none: ?1 and ?3 are lists of the numbers of these
-// in JSON, ?2 the cluster. The first result of each report is there in any case.
+// resultsOfTwins selects the results of some reports that are about some subjects, 0 for none: ?1 and ?3 are lists of
+// the numbers of these in JSON, ?2 the cluster. The first result of each report is always among them.
 const resultsOfTwins = "SELECT " + pageColumns + ` FROM json_each(?1) AS w
 CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value
 CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object
@@ -186,15 +186,15 @@ WHERE x.position = 0 OR coalesce(x.subject, r.scope, 0) IN (SELECT value FROM js
 var (
 	reportsByNumber = `SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at
 FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value`
-	verdictsByNumber = "SELECT v.id, " + columnList(engine.VerdictColumns, "v.") +
+	verdictsByNumber = "SELECT v.id, " + engine.ColumnList(engine.VerdictColumns, "v.") +
 		" FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
 	identitiesByNumber = "SELECT v.id, v.source, v.policy, v.rule FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
-	subjectsByNumber   = "SELECT s.id, " + columnList(engine.SubjectColumns, "s.") +
+	subjectsByNumber   = "SELECT s.id, " + engine.ColumnList(engine.SubjectColumns, "s.") +
 		" FROM json_each(?1) AS w CROSS JOIN subject AS s ON s.cluster = ?2 AND s.id = w.value"
 )
 
-// addRows selects the first rows in some windows. Verdicts that meet their conditions are found first where many reports
-// are read: a look-up among them takes a fifth of one in their table.
+// addRows selects the first rows in some windows. Verdicts that meet their conditions are found first where many
+// reports are read: a look-up among them takes a fifth of one in their table.
 func (t *sqlText) addRows(cluster int64, windows string, condition questions.Condition, limit int, how reading) {
 	t.args = append(t.args, windows, cluster)
 	t.WriteString("WITH page AS MATERIALIZED (SELECT " + pageColumns + " FROM " + reportsIn)
@@ -228,8 +228,8 @@ func (t *sqlText) joins(parts engine.Part) {
 	}
 }
 
-// whereVerdict appends conditions on the verdict of a result, and on its message: of questions.Verdicts. Messages are made
-// where they are not their templates.
+// whereVerdict appends conditions on the verdict of a result, and on its message: of questions.Verdicts. Messages are
+// made where they are not their templates.
 func (t *sqlText) whereVerdict(verdicts, messages *engine.Filter) {
 	if verdicts != nil {
 		t.WriteString(" AND ")
@@ -270,8 +270,9 @@ func (t *sqlText) addCounters(cluster int64, counted *engine.Filter, outcomes, p
 // resultColumns says which columns addResults selects behind the report's, and where: 0 for none.
 type resultColumns struct{ verdict, subject, seconds, meets int }
 
-// addResults selects all results in some windows, "" for everywhere, that meet a condition but for that on messages that are made, and the
-// first one of each report in any case: its first column says what report it is, as JSON, and there is a row every now and then.
+// addResults selects all results in some windows, "" for everywhere, that meet a condition, except its part on messages
+// that are made, and always the first one of each report: its first column names the report, as JSON, and rows keep
+// coming.
 func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filter, wanted engine.Part) (at resultColumns) {
 	t.addEach(cluster, windows, filter, false, 0, func(meets string) string {
 		columns := []string{"iif(x.position = 0, json_array(r.namespace, r.kind, r.name, r.uid), NULL)"}
@@ -293,10 +294,11 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 	return at
 }
 
-// addEach selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in any
-// case, so that there is a row every now and then. parts are what columns need; these get the SQL that says whether a result meets what
-// is not about its report, "" where nothing is. Everywhere, verdicts that meet their conditions are found first, and unless messages are made,
-// results whose messages name what they are about meet each condition on messages alone. In windows, no verdicts but theirs are looked at.
+// addEach selects all results in some windows, "" for everywhere, that meet a condition, and always the first one of
+// each report, so that rows keep coming. parts are what columns need; columns gets the SQL that says whether a result
+// meets the conditions on anything except its report, "" if there are none. Everywhere, verdicts that meet their
+// conditions are found first, and unless messages are made, results whose messages name their subject meet each
+// condition on messages alone. In windows, no verdicts but theirs are looked at.
 func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, made bool, parts engine.Part, columns func(meets string) string) {
 	t.args = append(t.args, windows, cluster)
 	from := reportsIn
@@ -330,8 +332,8 @@ func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, 
 	}
 }
 
-// addVerdictCounts selects the numbers of results of the verdicts that meet a condition: of all reports, by the index of verdicts
-// alone. The rows of a large report may be there without it, and have numbers below 0.
+// addVerdictCounts selects the numbers of results of the verdicts that meet a condition: of all reports, by the index
+// of verdicts alone. The rows of a large report may be there without it, and have numbers below 0.
 func (t *sqlText) addVerdictCounts(cluster int64, verdicts *engine.Filter) {
 	t.args = append(t.args, "", cluster)
 	t.WriteString("WITH counts AS MATERIALIZED (SELECT x.verdict, count(*) FROM result AS x INDEXED BY result_verdict WHERE x.cluster = ?2")

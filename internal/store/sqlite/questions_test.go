@@ -36,7 +36,8 @@ func openQuestions(t *testing.T) *Engine {
 	return e
 }
 
-// TestQuestionsEnd: a statement is interrupted when the context ends, or the engine is closed, and the connection goes on.
+// TestQuestionsEnd: a statement is interrupted when the context ends, or the engine is closed, and the connection goes
+// on.
 func TestQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	for name, statement := range endless {
@@ -76,7 +77,8 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 }
 
-// TestQuestionsKeepNobodyWaiting: while all connections of questions are taken, everything else goes on, and the log is emptied.
+// TestQuestionsKeepNobodyWaiting: while all connections of questions are taken, everything else goes on, and the log is
+// emptied.
 func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	e := openQuestions(t)

@@ -31,7 +31,8 @@ type twinScan struct {
 	identities map[int64]*engine.Verdict
 }
 
-// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
+// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their
+// keys again.
 func (s *asked) ReadTwins(_ context.Context, of *questions.Twins) ([]questions.Row, error) {
 	reports, err := json.Marshal(of.Reports)
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 
 // Statements of reads.
 const (
-	// Primary keys of revision and object, the index of a resource's name. One
-	// statement is one snapshot, so that Get needs no transaction; that is why
-	// it looks the resource up, too.
+	// Primary keys of revision and object, the index of a resource's name. One statement is one snapshot, so that Get
+	// needs no transaction; that is why it looks the resource up, too.
 	selectOne = `SELECT r.revision, r.compacted, r.incarnation,
 o.key, o.revision, o.created, o.expires_at, o.size, o.codec, o.data
 FROM revision r LEFT JOIN object o
@@ -39,8 +38,7 @@ type snapshot struct {
 	counters
 }
 
-// read runs f on a connection of its own, in a transaction that sees one
-// state of the database.
+// read runs f on a connection of its own, in a transaction that sees one state of the database.
 func (e *Engine) read(ctx context.Context, f func(s *snapshot) error) error {
 	return e.borrow(ctx, func(c *conn) error { return e.readOn(ctx, c, f) })
 }
@@ -63,30 +61,37 @@ func (e *Engine) readOn(ctx context.Context, c *conn, f func(s *snapshot) error)
 
 // borrow hands a reading connection to f when one is free.
 func (e *Engine) borrow(ctx context.Context, f func(c *conn) error) error {
-	if err := e.usable(ctx); err != nil {
+	p := e.pool(ctx)
+	c, err := take(ctx, e, p.conns)
+	if err != nil {
 		return err
 	}
-	p := e.pool(ctx)
+	defer func() { p.conns <- c }()
+	return f(c)
+}
+
+// take takes a connection from its channel when one is free. The caller puts it back.
+func take[T any](ctx context.Context, e *Engine, free chan T) (token T, err error) {
+	if err := e.usable(ctx); err != nil {
+		return token, err
+	}
 	select {
-	case c := <-p.conns:
-		defer func() { p.conns <- c }()
-		if err := e.usable(ctx); err != nil {
-			return err
+	case token = <-free:
+		if err = e.usable(ctx); err != nil {
+			free <- token
 		}
-		return f(c)
+		return token, err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return token, context.Cause(ctx)
 	case <-e.closing:
-		return engine.ErrClosed
+		return token, engine.ErrClosed
 	}
 }
 
-// checkEvery is the number of rows after which a long scan asks whether it is
-// still wanted.
+// checkEvery is the number of rows after which a long scan asks whether it is still wanted.
 const checkEvery = 128
 
-// scan is conn.query for answers that may be long: it ends with its context and
-// with the engine.
+// scan is conn.query for answers that may be long: it ends with its context and with the engine.
 func (s *snapshot) scan(each func(row []driver.Value) error, query string, args ...any) error {
 	n := 0
 	return s.query(s.ctx, func(row []driver.Value) error {

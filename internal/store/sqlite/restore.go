@@ -25,8 +25,7 @@ const (
 	jumpRevision   = "UPDATE revision SET revision = ?2, compacted = ?2, incarnation = ?3, tallied = iif(tallied = revision, ?2, 0) WHERE cluster = ?1"
 )
 
-// join finds or makes the cluster, moves its revision ahead when the database
-// went back in time, and starts the ledger.
+// join finds or makes the cluster, moves its revision ahead when the database went back in time, and starts the ledger.
 func (e *Engine) join(ctx context.Context, w *writer, options Options) error {
 	ledger, err := readLedger(options.Path, options.Cluster)
 	if err != nil {
@@ -83,8 +82,7 @@ func (e *Engine) latestCommit(w *writer, incarnation engine.Incarnation, noted t
 	return time.UnixMilli(max(latest, int64(incarnation), noted.UnixMilli())), err
 }
 
-// findCluster sets e.cluster and reports whether it had to be made. It binds it to the
-// Kubernetes cluster that uses it.
+// findCluster sets e.cluster and reports whether it had to be made. It binds it to the Kubernetes cluster that uses it.
 func (e *Engine) findCluster(ctx context.Context, w *writer, options Options) (fresh bool, err error) {
 	var shares []engine.Share
 	read := func(row []driver.Value) error {
@@ -117,4 +115,33 @@ func (e *Engine) findCluster(ctx context.Context, w *writer, options Options) (f
 	}
 	_, err = w.conn.exec(seedRevision, e.cluster, e.now().UnixMilli())
 	return true, err
+}
+
+var _ engine.Advancer = (*Engine)(nil)
+
+// Advance implements engine.Advancer. Tidy drops the events that are below the mark then.
+func (e *Engine) Advance(ctx context.Context, to engine.Revision) (engine.State, error) {
+	var state engine.State
+	err := e.write(ctx, func(w *writer) error {
+		err := w.transaction(func() error {
+			c, err := readCounters(w.conn, e.cluster)
+			if err != nil {
+				return err
+			}
+			state.Revision = max(to, c.state.Revision+1)
+			state.Compacted = state.Revision
+			state.Incarnation = engine.Incarnation(max(int64(c.state.Incarnation)+1, e.now().UnixMilli()))
+			if _, err := w.conn.exec(jumpRevision, e.cluster, int64(state.Revision), int64(state.Incarnation)); err != nil {
+				return err
+			}
+			return w.ledger.reserve(int64(state.Revision))
+		})
+		if err != nil {
+			return err
+		}
+		w.ledger.note(int64(state.Revision))
+		e.wrote(w, 1, 0)
+		return nil
+	})
+	return state, classify("advance the revision", err)
 }

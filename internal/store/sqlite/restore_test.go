@@ -148,8 +148,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// checkRestored opens a database and checks that it goes on from a revision,
-// and that everything before is void when it jumped there.
+// checkRestored opens a database and checks that it continues from a revision, and that everything before is void when
+// it jumped there.
 func checkRestored(t *testing.T, path string, before engine.State, want engine.Revision, jumped bool) {
 	t.Helper()
 	e, state := at(t, sqlite.Options{Path: path})
@@ -212,9 +212,8 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// TestReservation gives out more revisions than are reserved at a time: what
-// the ledger reserves is always ahead, also when the last revision, which is not
-// synced, went back to what it was at the start.
+// TestReservation gives out more revisions than are reserved at a time: what the ledger reserves is always ahead, also
+// when the last revision, which is not synced, went back to its value at the start.
 func TestReservation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")

@@ -6,6 +6,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"fmt"
+	"strings"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -58,3 +59,28 @@ func scanNumber(variable any, n int64) {
 func into(variables ...any) func(row []driver.Value) {
 	return func(row []driver.Value) { scan(row, variables...) }
 }
+
+// placeholders returns that of each column.
+func placeholders[T any](columns []engine.Column[T]) string {
+	return strings.Repeat("?, ", len(columns)-1) + "?"
+}
+
+// appendValues adds what columns have of a row to the arguments of a statement.
+func appendValues[T any](args []any, columns []engine.Column[T], row *T) []any {
+	for i := range columns {
+		switch field := columns[i].Field(row).(type) {
+		case *string:
+			args = append(args, *field)
+		case *engine.JSON:
+			args = append(args, string(*field))
+		case *int64:
+			args = append(args, *field)
+		case *bool:
+			args = append(args, number(*field))
+		}
+	}
+	return args
+}
+
+// maxColumns is room for the arguments of any statement with columns.
+const maxColumns = 24

@@ -16,9 +16,9 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Results are counted by namespace and by what their verdicts have in common: docs/adr/0030-counters.md. A commit gathers
-// what it changes, and adds it at its end. Counters that are not as of the revision were left behind by a program that
-// doesn't know them; they are rebuilt when the database is opened.
+// Results are counted by namespace and by what their verdicts have in common: docs/adr/0030-counters.md. A commit
+// gathers what it changes, and adds it at its end. Counters that are not as of the revision were left behind by a
+// program that doesn't know them; they are rebuilt when the database is opened.
 
 // maxGathered bounds the counters that are gathered before they are written, where everything is counted.
 const maxGathered = 1 << 16
@@ -50,7 +50,7 @@ AND id NOT IN (SELECT outcome FROM tally WHERE cluster = ?1)`
 // where is what reports have in common that are counted together.
 type where struct{ namespace, kind string }
 
-// counted are results that are counted together, but for what their verdicts have in common.
+// counted is a group of results with the same report fields and verdict.
 type counted struct {
 	where
 	verdict int64
@@ -208,7 +208,7 @@ func (e *Engine) tallyAll(ctx context.Context, w *writer) error {
 	return err
 }
 
-// tidyTally removes counters that are zero, and outcomes that none is left of.
+// tidyTally removes counters that are zero, and outcomes without counters.
 func (e *Engine) tidyTally(w *writer) error {
 	var removed int64
 	err := w.transaction(func() (err error) {

@@ -23,8 +23,8 @@ SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)) 
 
 const isTallied = "SELECT tallied = revision FROM revision"
 
-// TestTallyWrittenByHand: what is written without the counters leaves them behind. The view counts until the database is
-// opened, which rebuilds them.
+// TestTallyWrittenByHand: what is written without the counters leaves them behind. The view counts until the database
+// is opened, which rebuilds them.
 func TestTallyWrittenByHand(t *testing.T) {
 	t.Parallel()
 	options := sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}

@@ -16,8 +16,7 @@ import (
 
 // Statements of old snapshots.
 const (
-	// A range of event_key, grouped as it comes: the history of the keys. Then
-	// the first events by primary key.
+	// A range of event_key, grouped as it comes: the history of the keys. Then the first events by primary key.
 	selectFirstEvents = `SELECT changed.key, e.previous_revision, e.created, 0, e.previous_size, e.previous_codec, e.previous_data
 FROM (SELECT key, min(revision) AS revision FROM event INDEXED BY event_key
 WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 GROUP BY key ORDER BY key LIMIT ?6) AS changed
@@ -25,8 +24,7 @@ CROSS JOIN event AS e ON e.cluster = ?1 AND e.revision = changed.revision ORDER 
 	// A range of the primary key of event: what happened since.
 	selectRecentEvents = `SELECT key, previous_revision, created, 0, previous_size, previous_codec, previous_data FROM event
 WHERE cluster = ?1 AND +resource = ?2 AND +key >= ?3 AND +key < ?4 AND revision > ?5 ORDER BY revision`
-	// For each changed key its first and last event, by primary key: how many
-	// keys there were then and are not now.
+	// For each changed key its first and last event, by primary key: how many keys there were then and are not now.
 	countGone = `SELECT sum((first.kind <> 1) - (last.kind <> 3)) FROM (%s) AS changed
 CROSS JOIN event AS first ON first.cluster = ?1 AND first.revision = changed.low
 CROSS JOIN event AS last ON last.cluster = ?1 AND last.revision = changed.high`
@@ -48,9 +46,8 @@ const (
 	minUndoStep = 64
 )
 
-// undo returns up to limit rows of a window as they were at its revision. It
-// goes on in steps of keys, so that its cost follows the page and the changes in
-// it even when everything was changed since.
+// undo returns up to limit rows of a window as they were at its revision. It goes on in steps of keys, so that its cost
+// follows the page and the changes in it even when everything was changed since.
 func (s *snapshot) undo(w window, find finder, limit int) ([]engine.Row, error) {
 	var rows []engine.Row
 	for {
@@ -87,9 +84,8 @@ func (s *snapshot) undo(w window, find finder, limit int) ([]engine.Row, error) 
 	}
 }
 
-// changed returns the keys of a window that were changed after its revision, in
-// order, at most limit of them, as they were: with a revision of 0 when they did
-// not exist.
+// changed returns the keys of a window that were changed after its revision, in order, at most limit of them, as they
+// were: with a revision of 0 when they did not exist.
 func (s *snapshot) changed(w window, limit int) ([]engine.Row, error) {
 	args := []any{s.engine.cluster, w.resource, w.from, w.to, int64(w.at)}
 	if s.state.Revision-w.at > recentEvents {

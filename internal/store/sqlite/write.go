@@ -56,8 +56,7 @@ type writer struct {
 	dropped leftover.Set
 	// tidy is where Tidy goes on.
 	tidy tidyCursor
-	// changes counts rows that were changed, roughly; truncated is that count
-	// when the log was last emptied.
+	// changes counts rows that were changed, roughly; truncated is that count when the log was last emptied.
 	changes, truncated int64
 	// lowest is the lowest number that rows of a large report were given, 0 when it isn't known.
 	lowest int64
@@ -73,8 +72,7 @@ func (w *writer) close() error {
 	return err
 }
 
-// transaction runs f with the write lock of the file. When f or the commit fails
-// everything is undone.
+// transaction runs f with the write lock of the file. When f or the commit fails everything is undone.
 func (w *writer) transaction(f func() error) error {
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return classify("begin", err)
@@ -87,8 +85,7 @@ func (w *writer) transaction(f func() error) error {
 		err = classifyCommit(err)
 	}
 	w.known.clear()
-	// SQLite has rolled back already after some errors and says so; it doesn't
-	// matter which.
+	// SQLite has rolled back already after some errors and says so; it doesn't matter which.
 	_, _ = w.conn.exec("ROLLBACK")
 	return err
 }
@@ -98,18 +95,12 @@ func (e *Engine) write(ctx context.Context, f func(w *writer) error) error {
 	if err := errors.Join(e.usable(ctx), e.demands.Writable()); err != nil {
 		return err
 	}
-	select {
-	case w := <-e.writer:
-		defer func() { e.writer <- w }()
-		if err := e.usable(ctx); err != nil {
-			return err
-		}
-		return f(w)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-e.closing:
-		return engine.ErrClosed
+	w, err := take(ctx, e, e.writer)
+	if err != nil {
+		return err
 	}
+	defer func() { e.writer <- w }()
+	return f(w)
 }
 
 // usable returns an error if a call must not continue.
