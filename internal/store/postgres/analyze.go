@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// grownSQL finds tables that were empty when PostgreSQL last looked, and no longer are. Those that it
-	// never looked at (reltuples is -1) it takes for small, and gets them right. Whoever doesn't own a table can't
-	// have it looked at.
+	// grownSQL finds tables that were empty when PostgreSQL last looked, and no longer are. Those that it never looked
+	// at (reltuples is -1) it takes for small, and gets them right. Only the owner of a table can analyze it.
 	grownSQL = `SELECT c.relname FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid
 WHERE c.relnamespace = 'docket'::regnamespace AND c.relkind = 'r' AND c.reltuples = 0 AND s.n_live_tup >= 100
 	AND pg_has_role(c.relowner, 'USAGE')`
@@ -24,8 +23,8 @@ WHERE c.relnamespace = 'docket'::regnamespace AND c.relkind = 'r' AND c.reltuple
 
 // Analyze implements engine.Engine. A plan that was made when statistics said that a table is empty may read any index
 // that begins or ends with the cluster, and all of it; sessions keep their plans. After VACUUM or ANALYZE of an empty
-// database, or when all reports were deleted, a commit of 128 reports took 1.5 s at 8,000 reports, until autovacuum came
-// to look. New statistics make all sessions plan again.
+// database, or when all reports were deleted, a commit of 128 reports took 1.5 s at 8,000 reports, until autovacuum
+// came to look. New statistics make all sessions plan again.
 func (e *Engine) Analyze(ctx context.Context) error {
 	callCtx, done, err := e.begin(ctx, tidyTimeout)
 	if err != nil {

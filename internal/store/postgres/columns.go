@@ -12,13 +12,13 @@ import (
 // table is a table that rows of T are written to.
 type table[T any] struct {
 	columns []engine.Column[T]
-	// parameters are those of a statement that have the values of the columns, as arrays.
+	// parameters are the names of the arrays with the values of the columns.
 	parameters []string
 }
 
 // Tables of what is derived from reports.
 //
-//nolint:gochecknoglobals // Constants but for the language.
+//nolint:gochecknoglobals // Never changed.
 var (
 	reportTable  = newTable("report_", engine.ReportColumns)
 	verdictTable = newTable("verdict_", engine.VerdictColumns)
@@ -34,23 +34,9 @@ func newTable[T any](prefix string, columns []engine.Column[T]) *table[T] {
 	return t
 }
 
-// fields returns where the columns of a row go.
-func (t *table[T]) fields(row *T) []any {
-	fields := make([]any, len(t.columns))
-	for i := range t.columns {
-		fields[i] = t.columns[i].Field(row)
-	}
-	return fields
-}
+func (t *table[T]) fields(row *T) []any { return engine.ColumnFields(t.columns, row) }
 
-// list returns the columns as SQL lists them, each after a prefix.
-func (t *table[T]) list(prefix string) string {
-	names := make([]string, len(t.columns))
-	for i, column := range t.columns {
-		names[i] = prefix + column.Name
-	}
-	return strings.Join(names, ", ")
-}
+func (t *table[T]) list(prefix string) string { return engine.ColumnList(t.columns, prefix) }
 
 // arrays returns the parameters as arguments of unnest.
 func (t *table[T]) arrays() string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -16,7 +17,7 @@ import (
 const (
 	// compactSlice is how many events one transaction deletes.
 	compactSlice = 5_000
-	// compactTimeout bounds one call of Compact. What is left goes with the next.
+	// compactTimeout bounds one call of Compact. The next call drops the rest.
 	compactTimeout = 5 * time.Minute
 )
 
@@ -50,8 +51,7 @@ func (e *Engine) Compact(ctx context.Context, upTo engine.Revision) error {
 	return e.fail(ctx, "compact", e.dropEvents(callCtx, int64(upTo)))
 }
 
-// Each slice is a range of the primary key. It starts at the first event that is
-// left: revisions leap after a failover.
+// Each slice is a range of the primary key. It starts at the first event that is left: revisions leap after a failover.
 const (
 	firstEventSQL = `SELECT min(revision) FROM docket.event WHERE cluster = $1 AND revision > $2 AND revision <= $3`
 	dropEventsSQL = `DELETE FROM docket.event WHERE cluster = $1 AND revision >= $2 AND revision <= $3`
@@ -87,9 +87,8 @@ func dropSlice(ctx context.Context, conn session, cluster int32, done, upTo int6
 	return last, err
 }
 
-// horizonSQL finds the newest event beyond the limits by halving the history,
-// since both time and running sum rise with the revision: one look-up by primary
-// key for each step. A missing event counts as old, and one that was left out as
+// horizonSQL finds the newest event beyond the limits by halving the history, since both time and running sum rise with
+// the revision: one look-up by primary key for each step. A missing event counts as old, and one that was left out as
 // the one before the gap.
 const horizonSQL = `WITH RECURSIVE start AS (
 	SELECT greatest(compacted, 1) AS compacted, revision, history_bytes, gap_after, gap_to FROM ` + namedCounter + ` r
@@ -130,3 +129,35 @@ func (e *Engine) Horizon(ctx context.Context, keep time.Duration, maxBytes int64
 
 // channel is where commits of a cluster are announced. applyOpsSQL makes the same name.
 func channel(cluster int32) string { return fmt.Sprintf("docket_%d", cluster) }
+
+// Advisory locks are pairs of numbers. The first says that a lock is Docket's, the second names its subject: the
+// schema, or one kind of work on a cluster. They end with a transaction: a session may be somebody else's after it.
+const (
+	lockSpace    int32 = 0x646f636b // "dock"
+	schemaNumber int32 = 0
+	tryNumber    int32 = -1 // Of no work: see checkLocks.
+
+	// work on cluster N has the number workKinds*N + kind; ids start at 1.
+	workKinds         int32 = 4
+	workCompact       int32 = 1
+	workTidy          int32 = 2
+	maxLockableNumber       = 1<<31 - 1
+)
+
+// alone does work in a transaction while no other process does work of that kind on the cluster,
+// and nothing when another one does.
+func (e *Engine) alone(ctx context.Context, kind int32, work func(tx pgx.Tx) error) (done bool, err error) {
+	if err := e.writable(); err != nil {
+		return false, err
+	}
+	err = e.chores.AcquireFunc(ctx, func(pooled *pgxpool.Conn) error {
+		return e.inTransaction(ctx, pooled.Conn(), e.writerSettings(), func(tx pgx.Tx) error {
+			number := int32((int64(e.cluster)*int64(workKinds) + int64(kind)) % maxLockableNumber)
+			if err := tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1, $2)`, lockSpace, number).Scan(&done); err != nil || !done {
+				return err
+			}
+			return work(tx)
+		})
+	})
+	return done, err
+}

@@ -216,7 +216,7 @@ func checkConfinedReader(t *testing.T, location string) {
 			`SELECT * FROM docket.` + view, `SELECT * FROM west_analyst.` + view, `DELETE FROM ` + view, `UPDATE ` + view + ` SET ` + column + ` = 'west'`,
 		} {
 			var other *pgconn.PgError
-			// What is no simple view can't be written to, whoever asks.
+			// Only simple views can be written to, whatever the role.
 			if _, err := conn.Exec(t.Context(), statement); !isRefused(err) && !(errors.As(err, &other) && other.Code == "55000") {
 				t.Errorf("%s: %v, want it to be refused", statement, err)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// deriveCTEs replaces what follows from objects: index terms, reports, results,
-// and the sums of a resource. The parts before it must provide
+// deriveCTEs replaces the rows derived from objects: index terms, reports, results, and the sums of a resource. The
+// parts before it must provide
 //
 //   - stale(resource, object, reports): objects whose rows go, and whether another
 //     report takes the place of the one that they may have,
@@ -219,8 +219,7 @@ func (d *derivedArgs) isNew(id int64) bool {
 	return true
 }
 
-// verdictID is another one in each cluster: the index report_verdicts knows none, and would find what
-// other clusters have.
+// verdictID differs between clusters: the index report_verdicts has no cluster, and would find the reports of others.
 func verdictID(cluster int32, v *engine.Verdict) int64 {
 	return int64(uint64(v.ID()) ^ uint64(cluster)*0x9e3779b97f4a7c15) // 2^64 by the golden ratio, as in Fibonacci hashing.
 }
@@ -278,8 +277,7 @@ func isText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }
 
-// text returns what can be stored of a string in a result row. The object keeps
-// the string as it is.
+// text returns what can be stored of a string in a result row. The object keeps the string as it is.
 func text(s string) string {
 	if isText(s) {
 		return s
@@ -313,7 +311,7 @@ func jsonText(s string) string {
 }
 
 // deriveRowsSQL replaces the rows of objects that are still at a revision, if @tidied is what the cache of facts knows,
-// and @incarnation the present one.
+// and @incarnation the current one.
 var deriveRowsSQL = numbered(`
 WITH counter AS MATERIALIZED (
 	SELECT incarnation = @incarnation::int8 AND @tidied::int8 IN (-1, tidied) AS valid, incarnation, tidied, revision, tallied FROM ` + namedCounter + ` r

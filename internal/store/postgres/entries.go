@@ -5,9 +5,8 @@ package postgres
 
 import "github.com/docket-project/docket/internal/store/engine"
 
-// entryArgs are the entries of reports that name no subject of their own, for
-// report.verdicts and report.seconds: those of all reports in one array, and for
-// each report where its own ones are in there.
+// entryArgs are the entries of reports that name no subject of their own, for report.verdicts and report.seconds: those
+// of all reports in one array, and for each report where its own ones are in there.
 type entryArgs struct {
 	// Of each report: how many places its entries take, and where the first is;
 	// SQL counts from 1. firstSeconds is 0 when all have the time in defaults.
@@ -23,8 +22,7 @@ type entryArgs struct {
 	used, differ bool
 }
 
-// start begins a report with a number of results. As many places are enough,
-// since each entry gives a result.
+// start begins a report with a number of results. As many places are enough, since each entry gives a result.
 func (e *entryArgs) start(results int) {
 	e.from = len(e.verdicts)
 	e.limit = results

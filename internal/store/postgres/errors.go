@@ -15,8 +15,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// SQLSTATE codes that mean something to the contract. The name of each is in
-// appendix A of PostgreSQL's manual.
+// SQLSTATE codes that mean something to the contract. The name of each is in appendix A of PostgreSQL's manual.
 const (
 	stateReadOnly       = "25006"
 	statePrivilege      = "42501"
@@ -112,8 +111,7 @@ func classOf(err error) error {
 	return nil
 }
 
-// isBroken reports whether the connection is gone or was never there, so that
-// another attempt goes over another one.
+// isBroken reports whether the connection is gone or was never there, so that another attempt goes over another one.
 func isBroken(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error

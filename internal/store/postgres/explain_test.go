@@ -28,8 +28,8 @@ var (
 	plansDatabase = flag.String("plans-database", "", "URL of a database that test/fill filled: plans have to be the same there")
 )
 
-// TestPlans compares with testdata/plans.txt how each hot statement gets at its
-// rows, on a database whose statistics say nothing, then that it is empty, or on that of -plans-database. -update writes the file.
+// TestPlans compares with testdata/plans.txt how each hot statement gets at its rows, on a database whose statistics
+// say nothing, then that it is empty, or on that of -plans-database. -update writes the file.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	url := *plansDatabase

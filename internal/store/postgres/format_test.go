@@ -45,8 +45,8 @@ func TestFormatWaitsForOldReplicas(t *testing.T) {
 	beat(engine.Fleet{Replicas: 1, Leads: true, Demands: engine.Demands{Reader: engine.WritesFormat}})
 }
 
-// TestFormats: a database of a newer version, with an invented migration, is used as far as it allows, also by those that
-// have it open. Guarantee S13.
+// TestFormats: a database of a newer version, with an invented migration, is used as far as it allows, also by those
+// that have it open. Guarantee S13.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	databaseURL := testenv.Postgres(t).Database(t)

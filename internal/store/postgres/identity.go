@@ -13,26 +13,19 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// minimumVersion is the oldest server that the statements were written for, as
-// server_version_num has it.
+// minimumVersion is the oldest server that the statements were written for, as server_version_num has it.
 const minimumVersion = 150000
 
-// prepareReader prepares a new connection for reads.
-func (e *Engine) prepareReader(ctx context.Context, conn *pgx.Conn) error {
-	if err := e.check(ctx, conn); err != nil || e.pooled {
+// reader returns a function that prepares a new connection that only reads.
+func (e *Engine) reader(s settings) func(context.Context, *pgx.Conn) error {
+	statement := s.ownSession().statement() + `SET default_transaction_read_only = on`
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		if err := e.check(ctx, conn); err != nil || e.pooled {
+			return err
+		}
+		_, err := conn.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
 		return err
 	}
-	_, err := conn.Exec(ctx, readerSettings().ownSession().statement()+`SET default_transaction_read_only = on`, pgx.QueryExecModeSimpleProtocol)
-	return err
-}
-
-// prepareQuestions prepares a new connection for questions.
-func (e *Engine) prepareQuestions(ctx context.Context, conn *pgx.Conn) error {
-	if err := e.check(ctx, conn); err != nil || e.pooled {
-		return err
-	}
-	_, err := conn.Exec(ctx, questionSettings().ownSession().statement()+`SET default_transaction_read_only = on`, pgx.QueryExecModeSimpleProtocol)
-	return err
 }
 
 // prepareWriter prepares a new connection for writes.
@@ -149,12 +142,10 @@ func identify(ctx context.Context, conn session) (identity, error) {
 	return id, err
 }
 
-// repairSQL moves a cluster to a new incarnation. Numbers that were given out in
-// the history that is lost must not be given out again. They lie below what this
-// process saw, or else below what could have been committed at 10,000 a second
-// since the last change that the database knows of (parts of a second count: the
-// same dump may be restored twice in one), whatever was restored how
-// often; a million more allows for clocks that differ. The condition is checked
+// repairSQL moves a cluster to a new incarnation. Numbers that were given out in the history that is lost must not be
+// given out again. They are below what this process saw, or else below what could have been committed at 10,000 a
+// second since the last change that the database knows of (parts of a second count: the same dump may be restored twice
+// in one), whatever was restored how often; a million more allows for clocks that differ. The condition is checked
 // again under the row's lock, so that of several processes one does it.
 //
 // Who saw only what the standby had that was promoted may go on: see forked. Before
@@ -175,11 +166,10 @@ RETURNING revision, incarnation, gap_after`
 const leapTo = `greatest(revision, @seen) + 1000000
 	+ ceil(@rate::int8 * extract(epoch FROM greatest(statement_timestamp() - committed_at, '0')))::int8`
 
-// forked is true of a row on a newer timeline of the server that it was written on,
-// if nobody wrote to it there, which no session does before it has seen to this. The
-// log was copied to that timeline up to some point, and nothing of it changed or left
-// out: of what was given out on the old one, the revisions up to the row's are here,
-// the same as they were, and those above are lost.
+// forked is true of a row on a newer timeline of the server that it was written on, if nobody wrote to it there, which
+// no session does before it has seen to this. The log was copied to that timeline up to some point, and nothing of it
+// changed or left out: of what was given out on the old one, the revisions up to the row's are here, the same as they
+// were, and those above are lost.
 const forked = `(incarnation >= @incarnation AND relation = @relation AND system_identifier = @system
 	AND timeline > 0 AND @timeline::int4 > timeline)`
 
@@ -256,13 +246,12 @@ func (e *Engine) repair(ctx context.Context, conn session, args pgx.NamedArgs) e
 	return nil
 }
 
-// sameIncarnation reports whether the caches were filled under an incarnation. When
-// it is a newer one it empties them: what they hold may have been lost with the
-// history.
+// sameIncarnation reports whether the caches were filled under an incarnation. When it is a newer one it empties them:
+// what they hold may have been lost with the history.
 func (e *Engine) sameIncarnation(incarnation engine.Incarnation) bool {
 	known := e.incarnation.Load()
 	for int64(incarnation) > known {
-		// Before as well: whoever sees the new number must not find old entries.
+		// Before as well: readers of the new number must not find old entries.
 		e.resources.clear()
 		e.facts.clear()
 		if e.incarnation.CompareAndSwap(known, int64(incarnation)) {
@@ -296,4 +285,32 @@ func (e *Engine) signal() {
 	case e.wake <- struct{}{}:
 	default:
 	}
+}
+
+var _ engine.Advancer = (*Engine)(nil)
+
+// advanceSQL reaches one row by the primary key. The update waits for the commit under way.
+const advanceSQL = `WITH advanced AS (
+	UPDATE docket.revision SET revision = greatest($2::int8, revision + 1), compacted = greatest($2::int8, revision + 1),
+		incarnation = greatest(incarnation + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8),
+		committed_at = ` + commitTime + `, tidied = tidied + 1,
+		gap_after = 0, gap_to = 0, gap_before = 0
+	WHERE cluster = $1 RETURNING *
+)
+SELECT ` + stateColumns + `, pg_notify('docket_' || $1::int4, r.revision::text)::text FROM advanced r`
+
+// Advance implements engine.Advancer. Compaction drops the events that are below the mark then.
+func (e *Engine) Advance(ctx context.Context, to engine.Revision) (engine.State, error) {
+	var state engine.State
+	err := e.write(ctx, "advance the revision", func(ctx context.Context, conn session) error {
+		var notified string
+		return noCounter(conn.QueryRow(ctx, advanceSQL, e.cluster, int64(to)).Scan(append(stateFields(&state), &notified)...))
+	})
+	if err != nil {
+		return engine.State{}, err
+	}
+	e.sameIncarnation(state.Incarnation)
+	e.note(state.Revision)
+	e.signal() // The listener takes notifications of this process for no news.
+	return state, nil
 }

@@ -146,16 +146,13 @@ const maxFacts = 1 << 16
 // facts are sent then, and removals don't matter.
 const allFacts int64 = -1
 
-// factCache knows verdicts and subjects that are in the database, so that they
-// need not be sent again. Each removal of facts by any process raises
-// revision.tidied and invalidates what caches knew before. Safe for concurrent use.
+// factCache knows verdicts and subjects that are in the database, so that they need not be sent again. Each removal of
+// facts by any process raises revision.tidied and invalidates what caches knew before. Safe for concurrent use.
 type factCache struct {
 	mu sync.Mutex
-	// tidied is the number of removals up to which the cache knows; when there is
-	// nothing in it, it doesn't matter.
+	// tidied is the number of removals up to which the cache knows; when there is nothing in it, it doesn't matter.
 	tidied int64
-	// Ids move from old to recent when they are used; when recent is full it
-	// becomes old.
+	// Ids move from old to recent when they are used; when recent is full it becomes old.
 	recent, old map[int64]struct{}
 }
 
@@ -192,8 +189,7 @@ func (c *factCache) has(tidied, id int64) bool {
 	return false
 }
 
-// add notes facts that are in the database as of tidied removals. What is known
-// as of fewer is forgotten.
+// add notes facts that are in the database as of tidied removals. What is known as of fewer is forgotten.
 func (c *factCache) add(tidied int64, ids []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

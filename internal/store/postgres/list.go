@@ -24,9 +24,8 @@ const (
 	fewObjects, fewDistinct = 10_000, 100
 	// askedConditions is how many conditions are asked how far they reach. The others only filter.
 	askedConditions = 8
-	// undoByRevision is how far back an old snapshot may lie for the changes since
-	// to be read in the order of revisions. Beyond, they are read by key, where the
-	// history of other keys doesn't matter.
+	// undoByRevision is how far back an old snapshot may lie for the changes since to be read in the order of
+	// revisions. Beyond, they are read by key, where the history of other keys doesn't matter.
 	undoByRevision = 5_000
 )
 
@@ -93,7 +92,7 @@ func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) 
 	return page, nil
 }
 
-// checkSnapshot returns an error if the state has no snapshot of a revision; 0 is the present one.
+// checkSnapshot returns an error if the state has no snapshot of a revision; 0 is the current one.
 func checkSnapshot(at engine.Revision, state engine.State) error {
 	switch {
 	case at > 0 && at < state.Compacted:
@@ -106,7 +105,7 @@ func checkSnapshot(at engine.Revision, state engine.State) error {
 	return nil
 }
 
-// emptyPage is that of a resource without objects.
+// emptyPage is the page of a resource without objects.
 func emptyPage(state engine.State, count bool) engine.Page {
 	if count {
 		return engine.Page{State: state}
@@ -129,7 +128,7 @@ func keyBounds(q engine.Query) (lower string, upper *string, empty bool, err err
 	if !utf8.ValidString(after) {
 		return "", nil, false, errors.New("the key to continue after is not UTF-8")
 	}
-	// Stored keys have no NUL: what is above "a\x00b" is what is above "a".
+	// Stored keys have no NUL: the same keys are above "a\x00b" and "a".
 	if before, _, found := strings.Cut(after, "\x00"); found {
 		after, inclusive = before, false
 	}
@@ -274,7 +273,7 @@ func readPage(ctx context.Context, conn session, sql string, args pgx.NamedArgs,
 	if rows.CommandTag().RowsAffected() == 0 {
 		return false, noCounter(pgx.ErrNoRows)
 	}
-	// SQL promises no order of what comes out of a join.
+	// SQL promises no order of joined rows.
 	slices.SortFunc(page.Rows, func(a, b engine.Row) int { return strings.Compare(a.Key, b.Key) })
 	return served, nil
 }

@@ -36,9 +36,10 @@ const (
 
 	ofName = `cluster = @cluster AND resource = @resource AND name = @name0`
 
-	// givenValues are those of the driving condition.
+	// givenValues selects the values of the driving condition.
 	givenValues = `driving AS MATERIALIZED (SELECT DISTINCT value FROM unnest(@values0::int8[]) AS v(value))`
-	// allValues are those of its name, found from one to the next: all of them if few objects have it, or else if they are few.
+	// allValues selects all values of its name, each from the one before: if few objects have the name, or it has few
+	// values.
 	allValues = `most AS MATERIALIZED (
 	SELECT CASE WHEN count(*) <= @objects THEN @objects::int8 ELSE @distinct::int8 END AS values
 	FROM (SELECT FROM docket.term WHERE ` + ofName + ` LIMIT @objects::int8 + 1) t
@@ -127,8 +128,7 @@ type listShape struct {
 	// old snapshots are read by undoing events; longAgo ones by key.
 	old, longAgo bool
 	count        bool
-	// whole is the first page of all there is now, without conditions: its count is
-	// that of all, which sums know.
+	// whole is the first page of all there is now, without conditions: its count is that of all, which sums know.
 	whole bool
 }
 

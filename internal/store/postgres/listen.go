@@ -20,8 +20,7 @@ const (
 	listenBackoffMax = 5 * time.Second
 )
 
-// listen keeps a session that hears of commits, until the engine is closed. It is
-// the goroutine that Open starts.
+// listen keeps a session that hears of commits, until the engine is closed. It is the goroutine that Open starts.
 func (e *Engine) listen(config *pgx.ConnConfig) {
 	defer close(e.listener)
 	wait := listenBackoff
@@ -50,8 +49,7 @@ func (e *Engine) listen(config *pgx.ConnConfig) {
 	}
 }
 
-// listenOnce listens until the session breaks. It calls listening once the
-// database tells of commits.
+// listenOnce listens until the session breaks. It calls listening once the database tells of commits.
 func (e *Engine) listenOnce(ctx context.Context, config *pgx.ConnConfig, listening func()) error {
 	conn, err := e.dialListener(ctx, config)
 	if err != nil {
@@ -92,9 +90,8 @@ func (e *Engine) dialListener(ctx context.Context, config *pgx.ConnConfig) (*pgx
 	return conn, nil
 }
 
-// awaitNotification waits for one notification, and wakes the reader of Wake
-// unless this process made the commit. It returns an error when the session is
-// broken.
+// awaitNotification waits for one notification, and wakes the reader of Wake unless this process made the commit. It
+// returns an error when the session is broken.
 func (e *Engine) awaitNotification(ctx context.Context, conn *pgx.Conn) error {
 	waitCtx, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/docket-project/docket/internal/store/postgres"
 )
 
-// TestLookAlikes: what talks like PostgreSQL and lacks what Docket needs is refused, by name, or by what it lacks. It is
-// a PostgreSQL whose own functions are hidden by others.
+// TestLookAlikes: what talks like PostgreSQL and lacks what Docket needs is refused, by name, or by what it lacks. It
+// is a PostgreSQL whose own functions are hidden by others.
 func TestLookAlikes(t *testing.T) {
 	t.Parallel()
 	version := func(text string) string {
@@ -22,7 +22,7 @@ func TestLookAlikes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		function string
-		refused  []string // What the error has in it; nothing for what is let in.
+		refused  []string // What the error has in it; nothing for admitted databases.
 	}{
 		"cockroach": {version("CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/06/18, go1.23.7)"), []string{"CockroachDB", "LISTEN"}},
 		"yugabyte": {

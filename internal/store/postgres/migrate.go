@@ -99,8 +99,7 @@ func schemaVersion(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	return version, err
 }
 
-// makeSchema makes the schema where it is missing. An administrator may have made
-// it for a role that may not.
+// makeSchema makes the schema where it is missing. An administrator may have made it for a role that may not.
 func makeSchema(ctx context.Context, db *sql.DB) error {
 	var exists bool
 	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'docket')`).Scan(&exists)

@@ -10,7 +10,7 @@ const (
 	// newestCounter is the counter of cluster $1, and place where its row lies; namedCounter that of @cluster.
 	newestCounter = `(SELECT *, ctid AS place FROM docket.revision WHERE cluster + 0 = $1` + newestFirst + `)`
 	namedCounter  = `(SELECT *, ctid AS place FROM docket.revision WHERE cluster + 0 = @cluster` + newestFirst + `)`
-	// newestTotal goes on with a resource and newestFirst: the sums of that of cluster $1.
+	// newestTotal, followed by a resource and newestFirst, reads the sums of that resource of cluster $1.
 	newestTotal = `FROM docket.total WHERE cluster + 0 = $1 AND resource = `
 	namedTotal  = `FROM docket.total WHERE cluster + 0 = @cluster AND resource = @resource` + newestFirst
 

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// notifyPause lies between notifications of one process, so that many commits are told of once.
+// notifyPause is the time between notifications of one process, so that one announces many commits.
 const notifyPause = 5 * time.Millisecond
 
 // notifySQL tells other processes of commits, in a transaction of its own that waits for no disk. Why not in the

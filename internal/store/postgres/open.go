@@ -40,11 +40,10 @@ type Options struct {
 	MaxConns int
 	// SynchronousCommit is on, remote_write or remote_apply; "" means on.
 	SynchronousCommit string
-	// ConnectTimeout is how long Open waits for a server that doesn't answer; 0
-	// means as long as its context allows.
+	// ConnectTimeout is how long Open waits for a server that doesn't answer; 0 means as long as its context allows.
 	ConnectTimeout time.Duration
-	// Waiting is told of each attempt of Open or Wait that failed: why, and how long there
-	// will be others, 0 for without end. Optional.
+	// Waiting is called for each failed attempt of Open or Wait, with the cause and how long others will follow; 0 is
+	// without end. Optional.
 	Waiting func(cause string, left time.Duration)
 	// Logger for what happens in the background; nil for silence.
 	Logger *slog.Logger
@@ -74,7 +73,7 @@ type Engine struct {
 	seen atomic.Int64
 	// incarnation is the one under which resources and facts were read.
 	incarnation atomic.Int64
-	// identity is that of the server when it was verified last.
+	// identity is the identity of the server when it was last verified.
 	identity  atomic.Pointer[identity]
 	resources resourceCache
 	facts     factCache
@@ -97,16 +96,14 @@ type Engine struct {
 	end  context.CancelFunc
 	// close makes repeated calls of Close wait for the first.
 	close sync.Once
-	// listener is closed when the listening or polling goroutine has ended, notifier
-	// when the notifying one has.
+	// listener is closed when the listening or polling goroutine has ended, notifier when the notifying one has.
 	listener, notifier chan struct{}
 }
 
 var _ engine.Engine = (*Engine)(nil)
 
-// Open connects to the database, brings its schema up to date and returns an
-// engine for a cluster in it. A server that doesn't answer is retried until
-// ConnectTimeout or ctx ends; one that refuses is an error at once.
+// Open connects to the database, brings its schema up to date and returns an engine for a cluster in it. A server that
+// doesn't answer is retried until ConnectTimeout or ctx ends; one that refuses is an error at once.
 func Open(ctx context.Context, options Options) (*Engine, error) {
 	config, err := options.connConfig()
 	if err != nil {
@@ -211,8 +208,7 @@ func (e *Engine) refreshPassword(_ context.Context, config *pgx.ConnConfig) erro
 	return nil
 }
 
-// prepare checks the server, migrates the schema, and finds or makes the cluster,
-// over a connection of its own.
+// prepare checks the server, migrates the schema, and finds or makes the cluster, over a connection of its own.
 func (e *Engine) prepare(ctx, patient context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
@@ -274,4 +270,34 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return errors.New("interrupted")
 	}
+}
+
+// unknownRelation is of no table.
+const unknownRelation = -1
+
+// Replaced tells a database that it was put there by means that it can't notice, such as a snapshot of its
+// volume: the revisions of all clusters leap ahead when servers connect next. None may run. Cluster and
+// Existing of the options are not used.
+func Replaced(ctx context.Context, options Options) (err error) {
+	options.Cluster = "any"
+	config, err := options.connConfig()
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", address(config), classify(err))
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass('docket.revision') IS NOT NULL").Scan(&there); err != nil {
+		return fmt.Errorf("open database %s: %w", address(config), classify(err))
+	}
+	if !there {
+		return fmt.Errorf("open database %s: %w: it has no tables of Docket", address(config), engine.ErrMissing)
+	}
+	if _, err := conn.Exec(ctx, "UPDATE docket.revision SET relation = $1", int64(unknownRelation)); err != nil {
+		return fmt.Errorf("change database %s: %w", address(config), classify(err))
+	}
+	return nil
 }

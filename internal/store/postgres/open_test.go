@@ -281,7 +281,8 @@ func TestSizeOnDisk(t *testing.T) {
 	var sum int64
 	for _, size := range tableSizes(t, databaseURL) {
 		t.Logf("%-9s %5d bytes a report in the table, %4d in its indexes", size.name, size.table/objects, size.indexes/objects)
-		// History is bounded, and so is what is to be moved to the counters: to ten seconds of writes. Neither is a part of a report.
+		// History is bounded, and so is what is to be moved to the counters: to ten seconds of writes. Neither is a
+		// part of a report.
 		if size.name != "event" && size.name != "tally_change" {
 			sum += size.table + size.indexes
 		}

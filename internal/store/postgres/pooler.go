@@ -27,7 +27,8 @@ const poolerRounds = 8
 // sessionSQL identifies the server's session that runs it. Process IDs are reused.
 const sessionSQL = `SELECT pid || ' ' || backend_start FROM pg_stat_get_activity(pg_backend_pid())`
 
-// compareSessions opens a second connection, finds out whether a pooler shares sessions, and checks that their locks hold.
+// compareSessions opens a second connection, finds out whether a pooler shares sessions, and checks that their locks
+// hold.
 func (e *Engine) compareSessions(ctx context.Context, config *pgx.ConnConfig, conn *pgx.Conn) error {
 	other, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
@@ -43,8 +44,8 @@ func (e *Engine) compareSessions(ctx context.Context, config *pgx.ConnConfig, co
 	return withSecondSession(ctx, func(ctx context.Context) error { return checkLocks(ctx, conn, other) })
 }
 
-// sharesSessions reports whether a pooler hands the transactions of one connection to several sessions of the server: then
-// a connection finds itself in another session than before, or two that are open find themselves in the same one.
+// sharesSessions reports whether a pooler hands the transactions of one connection to several sessions of the server:
+// then a connection finds itself in another session than before, or two that are open find themselves in the same one.
 func sharesSessions(ctx context.Context, conn, other *pgx.Conn) (shares bool, err error) {
 	var first [2]string
 	for range poolerRounds {
@@ -137,7 +138,7 @@ func (e *Engine) session(conn *pgx.Conn, s settings) session {
 	return &pooledSession{engine: e, conn: conn, settings: s}
 }
 
-// inTransaction runs work in one transaction, whoever else has the session before and after it.
+// inTransaction runs work in one transaction; others may have the session before and after it.
 func (e *Engine) inTransaction(ctx context.Context, conn *pgx.Conn, s settings, work func(tx pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if e.pooled {

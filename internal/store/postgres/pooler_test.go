@@ -75,7 +75,7 @@ func TestPoolerOfSessions(t *testing.T) {
 	<-a.Wake()
 }
 
-// TestPoolerWithoutSessions: one that has too few sessions is told from a server that is away.
+// TestPoolerWithoutSessions: a pooler with too few sessions is not taken for a server that is away.
 func TestPoolerWithoutSessions(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"session", "transaction"} {

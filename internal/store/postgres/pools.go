@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Sizes of the pools. With the session that listens a process has ten connections at most, two of them only while questions are
-// asked, unless MaxConns says otherwise.
+// Sizes of the pools. With the session that listens a process has ten connections at most, two of them only while
+// questions are asked, unless MaxConns says otherwise.
 const (
 	defaultReadConns = 3
 	// urgentConns serve engine.Urgent: the state, and the events that watches wait for.
@@ -57,11 +57,11 @@ func (e *Engine) openPools(ctx context.Context, config *pgx.ConnConfig) error {
 		size, idle int
 		prepare    func(context.Context, *pgx.Conn) error
 	}{
-		{&e.reads, reads, 1, e.prepareReader},
-		{&e.urgent, urgentConns, 1, e.prepareReader},
+		{&e.reads, reads, 1, e.reader(readerSettings())},
+		{&e.urgent, urgentConns, 1, e.reader(readerSettings())},
 		{&e.writes, writeConns, 1, e.prepareWriter},
 		{&e.chores, choreConns, 1, e.prepareWriter},
-		{&e.questions, questionConns, 0, e.prepareQuestions},
+		{&e.questions, questionConns, 0, e.reader(questionSettings())},
 	} {
 		var err error
 		if *p.pool, err = e.newPool(ctx, config, p.size, p.idle, p.prepare); err != nil {

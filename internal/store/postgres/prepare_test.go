@@ -13,8 +13,8 @@ import (
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
-// TestFactsOfLargeReports: verdicts and subjects of a large report are there before its commit, seen by nobody, and
-// are written again by the commit if another process removed them meanwhile.
+// TestFactsOfLargeReports: verdicts and subjects of a large report are there before its commit, seen by nobody, and the
+// commit rewrites them if another process removed them meanwhile.
 func TestFactsOfLargeReports(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)

@@ -17,51 +17,39 @@ import (
 const questionConns = 2
 
 // Rows implements engine.Questions.
-func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
+func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPage, err error) {
 	if err := q.Check(); err != nil {
-		return engine.RowPage{}, fmt.Errorf("read results: %w", err)
+		return page, fmt.Errorf("read results: %w", err)
 	}
-	var page engine.RowPage
-	err := e.ask(ctx, "read results", "", func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "read results", "", func(ctx context.Context, s *asked) (err error) {
 		page, err = questions.Rows(ctx, s, q)
 		page.State = s.state
 		return err
 	})
-	if err != nil {
-		return engine.RowPage{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 // RowsAbout implements engine.Questions.
-func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
-	var page engine.RowPage
-	err := e.ask(ctx, "read results about a subject", "", func(ctx context.Context, s *asked) (err error) {
+func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (page engine.RowPage, err error) {
+	err = e.ask(ctx, "read results about a subject", "", func(ctx context.Context, s *asked) (err error) {
 		page, err = questions.RowsAbout(ctx, s, namespace, kinds, id)
 		page.State = s.state
 		return err
 	})
-	if err != nil {
-		return engine.RowPage{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 // Count implements engine.Questions.
-func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.Counts, err error) {
 	if err := q.Check(); err != nil {
-		return engine.Counts{}, fmt.Errorf("count results: %w", err)
+		return counts, fmt.Errorf("count results: %w", err)
 	}
-	var counts engine.Counts
-	err := e.ask(ctx, "count results", q.Cluster, func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "count results", q.Cluster, func(ctx context.Context, s *asked) (err error) {
 		counts, err = s.count(ctx, q)
 		counts.State = s.state
 		return err
 	})
-	if err != nil {
-		return engine.Counts{}, err
-	}
-	return counts, nil
+	return counts, err
 }
 
 // asked is a snapshot in which a question is answered.
@@ -73,7 +61,7 @@ type asked struct {
 	state   engine.State
 	// tallied says that counters are kept.
 	tallied bool
-	// planning is that of the statements so far.
+	// planning says how statements are planned so far.
 	planning planning
 	// shared is what rows that were read so far refer to.
 	shared *questions.Texts

@@ -41,8 +41,8 @@ func (q *question) groupBy(columns string) {
 	}
 }
 
-// addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet. Both are added up before
-// anything else: where the sum is 0, there is nothing.
+// addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet. Both are added
+// up before anything else: where the sum is 0, there is nothing.
 func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 	inner, keys := columnsOf(of.By, fieldColumns.Counted), names(of.By)
 	numbers := column("subjects", false, "")
@@ -150,8 +150,8 @@ func isMade(field engine.Field) bool {
 	return property || field == engine.FieldTemplate
 }
 
-// joinMade joins the verdicts that meet their conditions, with the fields that are made of them: OFFSET 0 has them made once
-// for each verdict, and not for each result, unless results are apart. It returns the other conditions.
+// joinMade joins the verdicts that meet their conditions, with the fields that are made of them: OFFSET 0 has them made
+// once for each verdict, and not for each result, unless results are apart. It returns the other conditions.
 func (q *question) joinMade(by []engine.Field, f *engine.Filter, apart bool) (others *engine.Filter) {
 	if apart {
 		q.WriteString(" CROSS JOIN LATERAL (SELECT v.*")

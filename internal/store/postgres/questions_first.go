@@ -14,20 +14,16 @@ import (
 )
 
 // First implements engine.Questions.
-func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.RowPage, err error) {
 	if err := q.Check(); err != nil {
-		return engine.RowPage{}, fmt.Errorf("read results in order: %w", err)
+		return page, fmt.Errorf("read results in order: %w", err)
 	}
-	var page engine.RowPage
-	err := e.ask(ctx, "read results in order", q.Cluster, func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "read results in order", q.Cluster, func(ctx context.Context, s *asked) (err error) {
 		page, err = s.first(ctx, q)
 		page.State = s.state
 		return err
 	})
-	if err != nil {
-		return engine.RowPage{}, err
-	}
-	return page, nil
+	return page, err
 }
 
 // first answers a query.
@@ -99,7 +95,8 @@ func severityRank(column string) string {
 	return sql.String()
 }
 
-// addFirst selects the first rows in an order, one more than the limit. They have pageColumns, and the keys behind these.
+// addFirst selects the first rows in an order, one more than the limit. They have pageColumns, and the keys behind
+// these.
 func (q *question) addFirst(of *engine.OrderQuery, f *engine.Filter) {
 	keys := orderKeys(of)
 	q.WriteString("SELECT " + pageColumns)
@@ -142,8 +139,8 @@ func (q *question) behind(keys []orderKey) {
 	q.WriteString(strings.Repeat(")", len(keys)))
 }
 
-// addOrdered appends the results x that meet a condition, with their reports r, and v and s where the condition or the order has
-// fields of these.
+// addOrdered appends the results x that meet a condition, with their reports r, and v and s where the condition or the
+// order has fields of these.
 func (q *question) addOrdered(by engine.Part, f *engine.Filter) {
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	q.addReportResults(reports, apart(f))

@@ -19,7 +19,7 @@ func (s *asked) readRows(ctx context.Context, q *question, how planning) ([]ques
 		return nil, err
 	}
 	var row pageRow
-	// What is behind pageColumns is for the statement itself.
+	// The columns behind pageColumns are for the statement itself.
 	fields := append(row.fields(), make([]any, len(rows.FieldDescriptions())-pageWidth)...)
 	var page []questions.Numbers
 	if _, err := pgx.ForEachRow(rows, fields, func() error {
@@ -50,7 +50,8 @@ func (r *pageRow) numbers() questions.Numbers {
 	return n
 }
 
-// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
+// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their
+// keys again.
 func (s *asked) ReadTwins(ctx context.Context, of *questions.Twins) ([]questions.Row, error) {
 	if err := s.plan(ctx, fixedPlans); err != nil {
 		return nil, err

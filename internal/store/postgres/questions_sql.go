@@ -18,8 +18,8 @@ const (
 	localSettingsSQL = `SELECT count(set_config(s.name, s.value, true)) FROM unnest($1::text[], $2::text[]) AS s(name, value)`
 )
 
-// question is a statement under way: r is a report, x a result, v its verdict, s what it is about, o and t an outcome and its
-// counter. $1 is the cluster.
+// question is a statement under way: r is a report, x a result, v its verdict, s its subject, o and t an outcome and
+// its counter. $1 is the cluster.
 type question struct {
 	strings.Builder
 
@@ -86,7 +86,7 @@ func storable(f *engine.Filter) *engine.Filter {
 
 // fieldColumns are those of results in the dialect of this engine.
 //
-//nolint:gochecknoglobals // A constant but for the language.
+//nolint:gochecknoglobals // Never changed.
 var fieldColumns = questions.Columns{
 	Bool:     func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
 	Message:  "docket.message(v.message, s.name, s.namespace, s.uid)",
@@ -185,8 +185,8 @@ const (
 	pageWidth   = 5 // columns
 )
 
-// addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which LIMIT and OFFSET 0 see
-// to. Verdicts that meet their conditions are found first where many reports are read.
+// addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which
+// LIMIT and OFFSET 0 see to. Verdicts that meet their conditions are found first where many reports are read.
 func (q *question) addRows(in windowArrays, condition questions.Condition, limit int, many bool) {
 	q.add(`SELECT `+pageColumns+`
 FROM unnest(`, in.resources, `::int2[], `, in.from, `::text[], `, in.to, `::text[], `, in.namespaces, `::text[], `, in.kinds, `::text[])
@@ -222,7 +222,8 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 	}
 }
 
-// resultsOfTwins selects the results of the reports $2 that are about the subjects $3, 0 for none, with what tells twins.
+// resultsOfTwins selects the results of the reports $2 that are about the subjects $3, 0 for none, with what tells
+// twins.
 const resultsOfTwins = "SELECT " + pageColumns + `, v.source, v.policy, v.rule FROM unnest($2::int8[]) AS w(object)
 CROSS JOIN LATERAL (SELECT * FROM docket.report WHERE cluster = $1 AND object = w.object LIMIT 1) r
 CROSS JOIN LATERAL (` + resultsOfReport + ` OFFSET 0) x
@@ -237,14 +238,15 @@ func byNumber(columns, table, number string) string {
 
 // What rows share, by its numbers.
 //
-//nolint:gochecknoglobals // Constants but for the language.
+//nolint:gochecknoglobals // Never changed.
 var (
 	reportsByNumber  = byNumber("t.namespace, t.kind, t.name, t.uid, t.created_at", "report", "object")
 	verdictsByNumber = byNumber(verdictTable.list("t."), "verdict", "id")
 	subjectsByNumber = byNumber(subjectTable.list("t."), "subject", "id")
 )
 
-// addReportResults appends the results x of all reports r that meet a condition. If results are apart, they are looked up for each report.
+// addReportResults appends the results x of all reports r that meet a condition. If results are apart, they are looked
+// up for each report.
 func (q *question) addReportResults(reports *engine.Filter, apart bool) {
 	own := "JOIN docket.result y ON y.cluster = $1 AND y.object = r.object"
 	if apart {
@@ -265,8 +267,8 @@ func (q *question) addReportResults(reports *engine.Filter, apart bool) {
 ) x CROSS JOIN LATERAL (SELECT x.object, x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 }
 
-// apart reports whether a condition is on results of some namespaces only. Then nothing is looked at that others refer to, whatever
-// statistics say: how long that takes would tell what the others have.
+// apart reports whether a condition is on results of some namespaces only. Then nothing is looked at that others refer
+// to, whatever statistics say: how long that takes would tell what the others have.
 func apart(f *engine.Filter) bool {
 	_, apart := f.Demands(engine.FieldNamespace)
 	return apart
@@ -277,8 +279,8 @@ func ownRow(join, table, number, name string) string {
 	return join + " JOIN LATERAL (SELECT * FROM docket." + table + " WHERE cluster = $1 AND id = " + number + " LIMIT 1) " + name
 }
 
-// joinParts appends the tables v and s that fields of some parts of results x need. Their rows are looked up for each result if results are
-// apart.
+// joinParts appends the tables v and s that fields of some parts of results x need. Their rows are looked up for each
+// result if results are apart.
 func (q *question) joinParts(parts engine.Part, apart bool) {
 	if apart {
 		if parts&engine.PartVerdict != 0 {

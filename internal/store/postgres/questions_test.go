@@ -77,8 +77,8 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 }
 
-// TestQuestionsKeepNobodyWaiting: while all connections of questions are taken, everything else goes on. They are opened when
-// they are needed, give up after a while, and only read.
+// TestQuestionsKeepNobodyWaiting: while all connections of questions are taken, everything else goes on. They are
+// opened when they are needed, give up after a while, and only read.
 func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	e := openCluster(t, testenv.Postgres(t).Database(t), "main")

@@ -18,10 +18,9 @@ import (
 // readTimeout bounds a read with its retries.
 const readTimeout = time.Minute
 
-// retryPauses lie between attempts of a call whose connection broke: together
-// longer than a restart of the server takes to accept connections again, most of
-// the time.
-var retryPauses = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} //nolint:gochecknoglobals // A constant but for the language.
+// retryPauses lie between attempts of a call whose connection broke: together longer than a restart of the server takes
+// to accept connections again, most of the time.
+var retryPauses = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} //nolint:gochecknoglobals // Never changed.
 
 // begin starts a call: it ends with ctx, after a while, or with the engine.
 func (e *Engine) begin(ctx context.Context, timeout time.Duration) (callCtx context.Context, done func(), err error) {
@@ -36,10 +35,9 @@ func (e *Engine) begin(ctx context.Context, timeout time.Duration) (callCtx cont
 	return callCtx, func() { stop(); cancel() }, nil
 }
 
-// read runs work, which reads a state and more from one snapshot, on a reading
-// connection. It is run again when the connection breaks, and when the state lies
-// before what was known already or is of another incarnation: that is not the
-// database it was.
+// read runs work, which reads a state and more from one snapshot, on a reading connection. It is run again when the
+// connection breaks, and when the state lies before what was known already or is of another incarnation: that is not
+// the database it was.
 func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Context, conn session) (engine.State, error)) error {
 	return e.readFrom(ctx, what, e.reading(ctx), func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
 		return work(ctx, e.session(conn, append(readerSettings(), "transaction_read_only", "on")))
@@ -96,7 +94,7 @@ func (e *Engine) readOnce(
 	return nil
 }
 
-// rowColumns are those of an object, in the order of rowFields.
+// rowColumns are the columns of an object, in the order of maybeRow.fields.
 const rowColumns = `key, revision, created, expires_at, size, codec, data`
 
 // maybeRow is an object on the outer side of a join.
@@ -119,7 +117,7 @@ func (r *maybeRow) row() engine.Row {
 	}
 }
 
-// stateColumns are those of the counter row r, in the order of stateFields.
+// stateColumns are columns of the counter row r, in the order of stateFields.
 const stateColumns = `r.revision, r.compacted, r.incarnation, r.gap_after, r.gap_to, r.gap_before`
 
 func stateFields(s *engine.State) []any {

@@ -214,7 +214,7 @@ func TestKilledServer(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() {
 			defer cancel()
-			// After some commits of this round, whoever makes them.
+			// After some commits of this round, by any replica.
 			for target := engine.Revision(len(all.revisions)*2 + 40); ; {
 				state, err := engines[0].State(ctx)
 				if err != nil || state.Revision >= target {

@@ -8,9 +8,8 @@ import "strings"
 // settings are names of the server's settings, each followed by its value.
 type settings []string
 
-// planSettings make index scans and nested loops, which are right for all statements here, and
-// do not depend on statistics, which are missing after a bulk load. Generic plans save planning,
-// which would cost more than execution.
+// planSettings make index scans and nested loops, which are right for all statements here, and do not depend on
+// statistics, which are missing after a bulk load. Generic plans save planning, which would cost more than execution.
 func planSettings() settings {
 	return settings{
 		"jit", "off", "plan_cache_mode", "force_generic_plan", "enable_seqscan", "off",
@@ -19,13 +18,13 @@ func planSettings() settings {
 	}
 }
 
-// readerSettings are those of what only reads, but for that it does.
+// readerSettings are for connections that only read; transaction_read_only is not among them.
 func readerSettings() settings {
 	return append(planSettings(), "statement_timeout", "60s")
 }
 
-// questionSettings are those of questions about results, whose statements are as many as there are filters: a generic plan would
-// be used once.
+// questionSettings are those of questions about results, whose statements are as many as there are filters: a generic
+// plan would be used once.
 func questionSettings() settings {
 	return append(fixedPlans.settings(), "jit", "off", "plan_cache_mode", "force_custom_plan",
 		"statement_timeout", "30s", "idle_in_transaction_session_timeout", "5s")
@@ -49,8 +48,7 @@ func (p planning) settings() settings {
 	}
 }
 
-// writerSettings are those of what writes. One that hangs holds the counter, and with it all
-// other writers.
+// writerSettings are those of what writes. One that hangs holds the counter, and with it all other writers.
 func writerSettings(synchronousCommit string) settings {
 	if synchronousCommit == "" {
 		synchronousCommit = "on"
@@ -58,15 +56,14 @@ func writerSettings(synchronousCommit string) settings {
 	return append(planSettings(), tallySetting, tallyKept, "lock_timeout", "5s", "statement_timeout", "10s", "synchronous_commit", synchronousCommit)
 }
 
-// ownSession adds what only makes sense for a session that nobody else has. The server looks
-// early whether its client still lives: timeouts don't run while it waits for the rest of a commit.
+// ownSession adds what only makes sense for a session that nobody else has. The server looks early whether its client
+// still lives: timeouts don't run while it waits for the end of a commit.
 func (s settings) ownSession() settings {
 	return append(s, "default_transaction_isolation", "read committed",
 		"tcp_keepalives_idle", "10", "tcp_keepalives_interval", "3", "tcp_keepalives_count", "3")
 }
 
-// statement sets all of them for the session. Why not startup parameters: poolers refuse those
-// that they don't know.
+// statement sets all of them for the session. Why not startup parameters: poolers refuse those that they don't know.
 func (s settings) statement() string {
 	var sql strings.Builder
 	for i := 0; i < len(s); i += 2 {

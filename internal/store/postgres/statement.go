@@ -19,7 +19,7 @@ type statement struct {
 	numbers map[string]int
 }
 
-var parameterName = regexp.MustCompile(`@[a-z_]+`) //nolint:gochecknoglobals // A constant but for the language.
+var parameterName = regexp.MustCompile(`@[a-z_]+`) //nolint:gochecknoglobals // Never changed.
 
 // numbered returns the statement of SQL in which each parameter is an @ and its name.
 func numbered(sql string) *statement {

@@ -146,8 +146,8 @@ func checkGap(t *testing.T, e engine.Engine, gap engine.Gap, last engine.Revisio
 	}
 }
 
-// TestFailoverThatLostCommits promotes a standby that has not got the last commits: who saw them is told, and who did
-// not goes on.
+// TestFailoverThatLostCommits promotes a standby that has not got the last commits: watchers that saw them get an
+// error, and the others continue.
 func TestFailoverThatLostCommits(t *testing.T) {
 	t.Parallel()
 	primary := testenv.NewPostgres(t)
@@ -168,7 +168,7 @@ func TestFailoverThatLostCommits(t *testing.T) {
 			t.Errorf("events after %d, which was lost: %v", revision, err)
 		}
 	}
-	commit(t, e, []engine.Op{create("lost")}) // Its verdict is written again, too.
+	commit(t, e, []engine.Op{create("lost")}) // Its verdict is stored again, too.
 	if got := revisionsAfter(t, e, kept.Revision); len(got) != 1 || got[0] != state.Revision+1 {
 		t.Errorf("events after the failover: %v", got)
 	}

@@ -186,7 +186,7 @@ func (e *Engine) countAll(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// counters removes counters that are zero, and outcomes that none is left of.
+// counters removes counters that are zero, and outcomes without counters.
 func (t *tidier) counters(ctx context.Context) error {
 	return t.slice(ctx, func(tx pgx.Tx) error {
 		var batch pgx.Batch

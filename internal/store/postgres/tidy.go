@@ -60,10 +60,9 @@ type tidyCursors struct {
 	verdict, subject int64
 }
 
-// References are looked up by the indexes result_verdict, report_verdicts, result_subject and
-// report_scope. All but report_verdicts stop at the first one that they find; that one lists all
-// reports with a verdict before the first is read. Verdicts that many reports have are known from a
-// sample, therefore, and not looked up.
+// References are looked up by the indexes result_verdict, report_verdicts, result_subject and report_scope. Each except
+// report_verdicts stops at the first match; that one lists all reports with a verdict before the first is read.
+// Verdicts that many reports have are known from a sample, therefore, and not looked up.
 const (
 	// allowBitmaps lets the transaction use report_verdicts, which can be read in no
 	// other way. What hides cluster from the planner keeps it from the primary key.
@@ -109,20 +108,14 @@ func (e *Engine) Tidy(ctx context.Context) error {
 	e.tidyMu.Lock()
 	defer e.tidyMu.Unlock()
 	t := tidier{engine: e}
-	err = t.sample(callCtx)
-	if err == nil {
-		err = t.released(callCtx)
+	for _, step := range []func(context.Context) error{t.sample, t.released, t.walk, t.counters} {
+		if err := step(callCtx); errors.Is(err, errNotAlone) {
+			return nil
+		} else if err != nil {
+			return e.fail(ctx, "tidy", err)
+		}
 	}
-	if err == nil {
-		err = t.walk(callCtx)
-	}
-	if err == nil {
-		err = t.counters(callCtx)
-	}
-	if errors.Is(err, errNotAlone) {
-		return nil
-	}
-	return e.fail(ctx, "tidy", err)
+	return nil
 }
 
 // errNotAlone says that another process is doing the work.
@@ -215,7 +208,7 @@ func (t *tidier) walkSlice(ctx context.Context, tx pgx.Tx, from tidyCursors) (ne
 	return next, more, t.remove(ctx, tx, ids)
 }
 
-// cursorAfter is where the walk goes on after a slice: again after the last one.
+// cursorAfter is where the walk continues after a slice: at the start after the last one.
 func cursorAfter(ids []int64) int64 {
 	if len(ids) < tidySlice {
 		return math.MinInt64

@@ -33,7 +33,7 @@ func committed(t *testing.T, e *Engine, op engine.Op) engine.Revision {
 	return batch.State.Revision
 }
 
-// verdictIDs are those of the results of a report, in order.
+// verdictIDs returns the IDs of the verdicts of a report, in the order of its results.
 func verdictIDs(e *Engine, op engine.Op) []int64 {
 	var ids []int64
 	for _, r := range op.Projection.Results {
@@ -76,8 +76,8 @@ func TestReleased(t *testing.T) {
 	want("deleted", verdictIDs(e, fewer), []int64{projection.Scope.ID()})
 }
 
-// TestTidyBesideNeighbour: what another cluster of the database uses costs nothing here, and is kept there. What many
-// reports of the own cluster use is not looked up, either.
+// TestTidyBesideNeighbour: what another cluster of the database uses costs nothing here, and is kept there. Verdicts
+// that many reports of this cluster use are not looked up, either.
 func TestTidyBesideNeighbour(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)

@@ -29,7 +29,8 @@ func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 // TraceQueryEnd implements pgx.QueryTracer.
 func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TestUnknownKind: a kind that was never written costs no more than one that was, and is seen at once when another process writes it.
+// TestUnknownKind: a kind that was never written costs no more than one that was, and is seen at once when another
+// process writes it.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)

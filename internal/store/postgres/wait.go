@@ -32,8 +32,8 @@ func Wait(ctx context.Context, options Options) error {
 	})
 }
 
-// retry makes attempts while the server is unavailable, until ConnectTimeout or ctx ends. What an attempt does with a server
-// that has answered, and what may take long, it does with patient, which ends only with the caller's.
+// retry makes attempts while the server is unavailable, until ConnectTimeout or ctx ends. What an attempt does with a
+// server that has answered, and what may take long, it does with patient, which ends only with the caller's.
 func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt func(ctx, patient context.Context) error) error {
 	caller := ctx
 	if o.ConnectTimeout > 0 {
@@ -74,8 +74,7 @@ func (o *Options) tell(ctx context.Context, err error) {
 	o.Waiting(brief(err), left)
 }
 
-// openError is an error of opening a database in plain words. What the driver says is
-// for errors.As.
+// openError is an error of opening a database in plain words. What the driver says is for errors.As.
 type openError struct {
 	text   string
 	causes []error

@@ -72,8 +72,8 @@ func TestRefusalInWords(t *testing.T) {
 	}
 }
 
-// TestMigrationTakesItsTime: ConnectTimeout is for a server that doesn't answer. One whose schema is being brought up to
-// date is waited for.
+// TestMigrationTakesItsTime: ConnectTimeout is for a server that doesn't answer. One whose schema is being brought up
+// to date is waited for.
 func TestMigrationTakesItsTime(t *testing.T) {
 	t.Parallel()
 	timeout := time.Second

@@ -17,10 +17,9 @@ import (
 // eventBytes of values is where a page of events ends, whatever its limit.
 const eventBytes = 8 << 20
 
-// eventsSQL reads events with the value that each wrote: what the next event of
-// the key replaced, or else the object. Both look-ups use an index, event_key and
-// the primary key. Lengths are read without the values, so that what lies beyond
-// the page's bytes costs little; the first event comes whatever its size.
+// eventsSQL reads events with the value that each wrote: what the next event of the key replaced, or else the object.
+// Both look-ups use an index, event_key and the primary key. Lengths are read without the values, so that what lies
+// beyond the page's bytes costs little; the first event comes whatever its size.
 const eventsSQL = `SELECT ` + stateColumns + `,
 	e.revision, e.kind, e.resource, e.key, e.created, e.committed_at,
 	e.previous_revision, coalesce(e.previous_codec, 0), coalesce(e.previous_size, 0), e.previous_data,
@@ -123,8 +122,7 @@ func leftOut(what string, revision engine.Revision, gap engine.Gap) error {
 		what, revision, engine.ErrCompacted, gap.To, gap.After)
 }
 
-// checkEvents makes sure that no event is missing. The first change of a cluster
-// has revision 2.
+// checkEvents makes sure that no event is missing. The first change of a cluster has revision 2.
 func checkEvents(events []engine.Event, after engine.Revision, gap engine.Gap) error {
 	next := gap.Over(max(after, 1)) + 1
 	for _, event := range events {

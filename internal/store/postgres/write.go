@@ -121,8 +121,7 @@ SELECT coalesce(d.revision, 0), CASE WHEN d.applies THEN d.created ELSE 0 END,
 	CASE WHEN d.ordinal = 1 THEN r.verdicts END, CASE WHEN d.ordinal = 1 THEN r.subjects END
 FROM decided d CROSS JOIN counter c CROSS JOIN released r ORDER BY d.ordinal`)
 
-// errStale says that nothing was applied, since the database doesn't contain what this
-// process relied on.
+// errStale says that nothing was applied, since the database doesn't contain what this process relied on.
 var errStale = errors.New("the database was changed behind this process")
 
 // errMoved says that nothing was done, since this may not be the same database as before.
@@ -166,9 +165,8 @@ func checkOps(ops []engine.Op) error {
 	return nil
 }
 
-// write runs work on a writing connection. It is run again where it surely had no
-// effect: when there was no connection, or the server refused because it was going
-// down, or errStale.
+// write runs work on a writing connection. It is run again where it surely had no effect: when there was no connection,
+// or the server refused because it was going down, or errStale.
 func (e *Engine) write(ctx context.Context, what string, work func(ctx context.Context, conn session) error) error {
 	return e.writeAnyway(ctx, what, func(ctx context.Context, conn session) error {
 		if err := e.writable(); err != nil {
@@ -280,8 +278,8 @@ func statementOutcome(err error) error {
 	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
 }
 
-// commitOutcome is the same for an error after the last statement. An ordinary
-// one is that of the commit; a fatal one ends the session, before it or after.
+// commitOutcome is the same for an error after the last statement. The commit itself returns ordinary errors; a fatal
+// one ends the session, before the commit or after.
 func commitOutcome(err error) error {
 	var server *pgconn.PgError
 	if errors.As(err, &server) && server.SeverityUnlocalized == "ERROR" {

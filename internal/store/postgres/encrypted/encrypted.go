@@ -14,9 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Check refuses connections to other hosts that may be unencrypted, unless the URL or PGSSLMODE says so:
-// PostgreSQL's default, prefer, takes whatever the other side offers.
-// config is what pgx has made of the URL.
+// Check refuses connections to other hosts that may be unencrypted, unless the URL or PGSSLMODE says so: PostgreSQL's
+// default, prefer, takes whatever the other side offers. config is what pgx has made of the URL.
 func Check(rawURL string, config *pgx.ConnConfig) error {
 	host := ""
 	if config.TLSConfig == nil && !isLocal(config.Host) {
