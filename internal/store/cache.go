@@ -15,10 +15,9 @@ import (
 // objectFactor estimates how much larger a decoded object is than its JSON.
 const objectFactor = 4
 
-// objectCache keeps the least recently used decoded objects out, so that the
-// rest is worth at most limit bytes. An object is served only at the very
-// revision that was read from the database, so the cache can't be stale.
-// Cached objects are never changed.
+// objectCache keeps the least recently used decoded objects out, so that the rest is worth at most limit bytes. An
+// object is served only at the very revision that was read from the database, so the cache can't be stale. Cached
+// objects are never changed.
 type objectCache struct {
 	limit int64
 

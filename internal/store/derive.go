@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -203,4 +204,25 @@ func (w *walk) derive(ctx context.Context, rows []engine.Row) error {
 	w.done += len(items)
 	derivedObjects.WithLabelValues(w.resource.label).Add(float64(len(items)))
 	return nil
+}
+
+// beatInterval is how often a process says that it lives: a few times in the minute that one counts.
+const beatInterval = 10 * time.Second
+
+var errOutdated = errors.New("the database has a format that this version of Docket can't read: upgrade Docket")
+
+// beat tells other processes on the cluster that this one lives, and what it reads.
+func (s *Store) beat(ctx context.Context) (engine.Fleet, error) {
+	fleet, err := s.engine.Beat(ctx, s.options.Derivation, s.readers.lowest())
+	s.outdated.Store(errors.Is(err, engine.ErrSchema))
+	if err == nil {
+		s.needed.Store(int64(fleet.Needs))
+		observeFleet(fleet)
+	}
+	return fleet, err
+}
+
+func (s *Store) live(ctx context.Context) error {
+	_, err := s.beat(ctx)
+	return err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
-// fleetEngine is one of several replicas, and tells what it was asked to do.
+// fleetEngine is one of several replicas, and records the calls.
 type fleetEngine struct {
 	engine.Engine
 	leads           bool

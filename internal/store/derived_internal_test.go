@@ -23,8 +23,8 @@ func (k knowing) DerivesAlike() func(runtime.Object) bool {
 	}
 }
 
-// TestDerivedOnlyIfNeeded: rows are made of what is written, unless they are known to stay, and of what was there only
-// if nothing else says whether they do.
+// TestDerivedOnlyIfNeeded: rows are made of what is written, unless they are known to stay, and of the earlier object
+// only if nothing else says whether they do.
 func TestDerivedOnlyIfNeeded(t *testing.T) {
 	t.Parallel()
 	named := func(name string) *unstructured.Unstructured {

@@ -44,7 +44,7 @@ type ShapedList interface {
 	Shape(object []byte) ([]byte, error)
 }
 
-// VersionAdder is a codec for which objects are served as they are stored but for the resourceVersion. Without one,
+// VersionAdder is a codec for which objects are served as they are stored, except for the resourceVersion. Without one,
 // EncodedObject and EncodedList can't be used.
 type VersionAdder interface {
 	runtime.Codec
@@ -113,7 +113,7 @@ type encodedItems struct {
 	list     EncodedList
 	// matches is nil if all objects do.
 	matches func(runtime.Object) bool
-	// shape is that of a ShapedList, nil for others.
+	// shape is ShapedList.Shape, nil for other lists.
 	shape func(object []byte) ([]byte, error)
 	items [][]byte
 	// page has the memory of items if those are of one page only.
@@ -147,8 +147,8 @@ func (e *encodedItems) take(ctx context.Context, rows []engine.Row) (func(i int)
 	}, err
 }
 
-// rooms returns memory for the JSON of each row. Where objects may not match, or are not kept, nobody knows how much will
-// be kept.
+// rooms returns memory for the JSON of each row. Where objects may not match, or are not kept, nobody knows how much
+// will be kept.
 func (e *encodedItems) rooms(rows []engine.Row) [][]byte {
 	rooms := make([][]byte, len(rows))
 	if e.shape != nil || e.matches != nil && !e.paging {

@@ -17,8 +17,7 @@ import (
 	"github.com/docket-project/docket/internal/store/writer"
 )
 
-// retryAfterSeconds is when a client should try again after a failure that is
-// expected to pass.
+// retryAfterSeconds is when a client should try again after a failure that is expected to pass.
 const retryAfterSeconds = 1
 
 const (
@@ -33,9 +32,8 @@ const (
 // It leaves errors of other packages as they are.
 func APIError(operation string, err error) error { return apiError(operation, err) }
 
-// apiError turns an error of an engine into the one that a client gets. The
-// text of the database's own error goes to the log with the request, not to
-// the client. It leaves errors of other packages as they are.
+// apiError turns an error of an engine into the one that a client gets. The text of the database's own error goes to
+// the log with the request, not to the client. It leaves errors of other packages as they are.
 func apiError(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -86,9 +84,8 @@ func listError(err error, withRevision engine.Revision, current engine.Revision,
 	return apiError("list", err)
 }
 
-// continueExpired is the 410 for a page whose revision is no longer in
-// history. Its token goes on at the latest revision (-1), as Kubernetes
-// defines it.
+// continueExpired is the 410 for a page whose revision is no longer in history. Its token continues at the newest
+// revision (-1), as Kubernetes defines it.
 func continueExpired(continueKey, keyPrefix string) error {
 	err := apierrors.NewResourceExpired(expiredContinue)
 	token, encodeErr := storage.EncodeContinue(continueKey, keyPrefix, -1)

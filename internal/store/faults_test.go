@@ -33,7 +33,7 @@ import (
 	"github.com/docket-project/docket/internal/store/storetest"
 )
 
-// faulty is an engine that fails when it is told to.
+// faulty is an engine that fails on demand.
 type faulty struct {
 	engine.Engine
 
@@ -272,8 +272,8 @@ func expectExpired(t *testing.T, w watch.Interface) {
 	}
 }
 
-// A database that is away when a watch starts is told in the stream: some
-// clients never recover from a watch that is refused.
+// If the database is away when a watch starts, the stream says so: some clients never recover from a watch that is
+// refused.
 func TestWatchOfDatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)
@@ -290,8 +290,8 @@ func TestWatchOfDatabaseThatIsAway(t *testing.T) {
 	}
 }
 
-// TestWatchBeginsBeforeItIsOpen: who has an open watch sees what is written from then on, even what is deleted
-// right after, and however slow the database is. (CRDs do so: their watch cache begins before it answers.)
+// TestWatchBeginsBeforeItIsOpen: an open watch shows everything written from then on, even what is deleted right after,
+// and however slow the database is. (CRDs do so: their watch cache begins before it answers.)
 func TestWatchBeginsBeforeItIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, initial := range map[string]*bool{"legacy": nil, "with initial events": new(true), "without": new(false)} {

@@ -30,8 +30,7 @@ func (s *Store) wake() {
 	}
 }
 
-// followInterval is how often the follower looks for events without having
-// been told of any.
+// followInterval is how often the follower looks for events without having been told of any.
 const followInterval = time.Second
 
 // followPause is the least time between two reads of the follower, and so the longest that a commit of another
@@ -134,7 +133,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	}
 }
 
-// wanted is how many events the hub lacks, as far as it is known: what this process committed is there already.
+// wanted is how many events the hub lacks, if that is known: it has the commits of this process.
 func (s *Store) wanted() int {
 	if missing := s.hub.Missing(); missing > 0 {
 		return min(missing, eventPage)
@@ -142,7 +141,7 @@ func (s *Store) wanted() int {
 	return eventPage
 }
 
-// change moves the hub to another incarnation. Watchers go on, but for those that saw what the database lost.
+// change moves the hub to another incarnation. Watchers continue, except those that saw what the database lost.
 func (s *Store) change(known, state engine.State) {
 	if gap := state.Gap; !gap.Follows(known.Incarnation) || known.Revision > gap.After {
 		s.reset(state, "the database was restored or failed over")

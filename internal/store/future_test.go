@@ -47,8 +47,8 @@ func (r *reports) present(t testing.TB) engine.Revision {
 	return state.Revision
 }
 
-// TestNumbersThatWereLost: a client that comes with a revision which the database forgot is told so, and none of
-// the forgotten ones is given out again. Guarantee S8.
+// TestNumbersThatWereLost: a client that comes with a revision which the database forgot gets an error that says so,
+// and no forgotten revision is given out again. Guarantee S8.
 func TestNumbersThatWereLost(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines() {
@@ -72,7 +72,7 @@ func TestNumbersThatWereLost(t *testing.T) {
 	}
 }
 
-// TestNumbersOfStrangers: what nobody can have got here moves nothing, and is told so as well.
+// TestNumbersOfStrangers: a revision that nobody can have got here moves nothing, and gets the same error.
 func TestNumbersOfStrangers(t *testing.T) {
 	t.Parallel()
 	r := newReportsOn(t, openModel(t))
@@ -106,7 +106,7 @@ func testReplicaThatIsBehind(t *testing.T) {
 	r := &reports{store: behind, Resource: behind.Resource(ahead.config)}
 	before := r.present(t)
 	w := r.from(t, before)
-	time.Sleep(time.Minute) //nolint:forbidigo // In the time of the bubble, which is over once everybody has done all that there is to do in a minute.
+	time.Sleep(time.Minute) //nolint:forbidigo // In the time of the bubble, which passes once everything due within a minute is done.
 	select {
 	case event := <-w.ResultChan():
 		t.Errorf("got %s %v", event.Type, event.Object)
@@ -118,7 +118,7 @@ func testReplicaThatIsBehind(t *testing.T) {
 }
 
 // TestFolderPutBack: all files of a SQLite database, as a snapshot of the volume has them. An informer that went on
-// meanwhile lists again, and what comes after has numbers above all that it saw.
+// meanwhile lists again, and later changes have numbers above all that it saw.
 func TestFolderPutBack(t *testing.T) {
 	t.Parallel()
 	folder, snapshot := t.TempDir(), filepath.Join(t.TempDir(), "snapshot")

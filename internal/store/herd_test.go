@@ -75,8 +75,8 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// TestHerdAfterRestart: a store that starts has the newest events in memory, so that nobody who comes back needs the table.
-// Guarantee S3.
+// TestHerdAfterRestart: a store that starts has the newest events in memory, so that nobody who comes back needs the
+// table. Guarantee S3.
 func TestHerdAfterRestart(t *testing.T) {
 	for name, open := range map[string]storetest.Open{"sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {

@@ -102,8 +102,8 @@ func (h *history) find(ctx context.Context, after engine.Revision) (*page, error
 	}
 }
 
-// page returns the page that starts after a revision. One that has nothing newer than another revision,
-// but for the end of the table when it was read, is read again.
+// page returns the page that starts after a revision. It reads a page again that has nothing newer than another
+// revision because the table ended there.
 func (h *history) page(ctx context.Context, start, newer engine.Revision) (*page, error) {
 	p, mine := h.join(start, newer)
 	if mine {
@@ -172,7 +172,7 @@ func (h *history) load(ctx context.Context, p *page) {
 	h.evictLocked()
 }
 
-// evictLocked forgets pages that were not used for the longest time, but for a few, and those that are being read.
+// evictLocked forgets the pages that were unused for the longest time, except a few and those that are being read.
 func (h *history) evictLocked() {
 	for element := h.order.Back(); element != nil && h.bytes > h.limit && h.order.Len() > pageReaders; {
 		before := element.Prev()
@@ -203,4 +203,55 @@ func newEntries(events []engine.Event) []*hub.Entry[change] {
 		entries[i] = hub.NewEntry[change](events[i])
 	}
 	return entries
+}
+
+// gate admits a few at a time: alternately the waiter for the oldest revision and the one that has waited longest. The
+// former makes those who are far behind catch up with the others, so that they share what is read from then on; the
+// latter keeps them from stopping the others.
+type gate struct {
+	mu   sync.Mutex
+	free int
+	// waiting in the order in which they came.
+	waiting []gateWaiter
+	fair    bool
+}
+
+type gateWaiter struct {
+	revision engine.Revision
+	open     chan struct{}
+}
+
+// enter waits for a place. Leave must be called. There is no context: those who are
+// through are quick, and several wait for what each of them brings.
+func (g *gate) enter(revision engine.Revision) {
+	g.mu.Lock()
+	if g.free > 0 {
+		g.free--
+		g.mu.Unlock()
+		return
+	}
+	open := make(chan struct{})
+	g.waiting = append(g.waiting, gateWaiter{revision, open})
+	g.mu.Unlock()
+	<-open
+}
+
+// leave gives the place to the next one.
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.free++
+		return
+	}
+	next := 0
+	if g.fair = !g.fair; !g.fair {
+		for i, w := range g.waiting {
+			if w.revision < g.waiting[next].revision {
+				next = i
+			}
+		}
+	}
+	close(g.waiting[next].open)
+	g.waiting = append(g.waiting[:next], g.waiting[next+1:]...)
 }

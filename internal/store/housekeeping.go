@@ -7,15 +7,16 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// How often the parts of housekeeping are done. Every process does them; the
-// engine lets one at a time through.
+// How often the parts of housekeeping are done. Every process does them; the engine lets one at a time through.
 const (
 	compactInterval = time.Minute
 	expireInterval  = 5 * time.Second
@@ -97,8 +98,7 @@ func twice[T ~int64](n T) T {
 	return 2 * n
 }
 
-// Compact drops events up to a revision: watches and lists can't start below
-// it any more.
+// Compact drops events up to a revision: watches and lists can't start below it any more.
 func (s *Store) Compact(ctx context.Context, upTo engine.Revision) error {
 	if err := s.engine.Compact(ctx, upTo); err != nil {
 		return err
@@ -145,4 +145,46 @@ func (s *Store) measure(ctx context.Context) error {
 	observeUsage(usage, s.options.Clock.Now())
 	observeHub(s.hub.Stats(), s.cache.stats())
 	return nil
+}
+
+// troubles logs which housekeeping tasks fail, and when they recover: each once, and an unavailable database once for
+// all of them. A metric counts every failure.
+type troubles struct {
+	mu sync.Mutex
+	// failing has each work that failed the last time, and whether that was because the database is away.
+	failing map[string]bool
+}
+
+// note takes the outcome of some work.
+func (t *troubles) note(what string, err error) {
+	if err != nil {
+		housekeepingErrors.Inc()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was, failed := t.failing[what]
+	is := errors.Is(err, engine.ErrUnavailable)
+	delete(t.failing, what)
+	switch {
+	case err == nil && failed && (!was || !t.away()):
+		klog.InfoS("Housekeeping works again", "work", what)
+	case err != nil && (!failed || was != is) && (!is || !t.away()):
+		klog.ErrorS(err, "Housekeeping fails; will keep retrying", "work", what)
+	}
+	if err != nil {
+		if t.failing == nil {
+			t.failing = map[string]bool{}
+		}
+		t.failing[what] = is
+	}
+}
+
+// away reports whether some work fails because the database is away.
+func (t *troubles) away() bool {
+	for _, is := range t.failing {
+		if is {
+			return true
+		}
+	}
+	return false
 }

@@ -11,25 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// indexer turns labels and indexed fields into index terms, and selectors into
-// conditions on them. Every selector is checked again on the decoded object:
-// the index only narrows.
+// indexer turns labels and indexed fields into index terms, and selectors into conditions on them. Every selector is
+// checked again on the decoded object: the index only narrows.
 type indexer struct {
-	fields map[string]struct{}
+	fields sets.Set[string]
 }
 
-func newIndexer(indexedFields []string) *indexer {
-	x := &indexer{fields: map[string]struct{}{}}
-	for _, f := range indexedFields {
-		x.fields[f] = struct{}{}
-	}
-	return x
-}
+func newIndexer(indexedFields []string) *indexer { return &indexer{sets.New(indexedFields...)} }
 
 // terms of an object. They are sorted, so that equal sets compare equal.
 func (x *indexer) terms(l labels.Set, f fields.Set) []engine.Term {
@@ -45,16 +39,13 @@ func (x *indexer) terms(l labels.Set, f fields.Set) []engine.Term {
 		}
 	}
 	slices.SortFunc(terms, func(a, b engine.Term) int {
-		if a.Name != b.Name {
-			return compare(a.Name, b.Name)
-		}
-		return compare(a.Value, b.Value)
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
 	})
 	return slices.Compact(terms)
 }
 
-// maxConditions is how many conditions of a selector engines are asked for: their statements grow with each, and
-// SQLite refuses those of some hundreds. One or two narrow a list to what is left.
+// maxConditions is how many conditions of a selector engines get: their statements grow with each, and SQLite refuses
+// those of some hundreds. One or two narrow a list enough.
 const maxConditions = 16
 
 // conditions returns what of a predicate an index can serve, those that name values first.
@@ -78,10 +69,9 @@ func (x *indexer) allConditions(p storage.SelectionPredicate) []engine.Condition
 	}
 	if p.Field != nil {
 		for _, r := range p.Field.Requirements() {
-			_, indexed := x.fields[r.Field]
 			equal := r.Operator == selection.Equals || r.Operator == selection.DoubleEquals
 			// A missing field equals "", and isn't in the index.
-			if indexed && equal && r.Value != "" {
+			if x.fields.Has(r.Field) && equal && r.Value != "" {
 				names := fieldNames(r.Field)
 				conditions = append(conditions, engine.Condition{Name: names[len(names)-1], Values: []int64{hash(r.Value)}})
 			}
@@ -114,13 +104,3 @@ func fieldName(name string) int64 { return hash("field\x00" + name) }
 
 // hash is stored: it must stay the same forever.
 func hash(s string) int64 { return int64(xxhash.Sum64String(s)) }
-
-func compare(a, b int64) int {
-	if a < b {
-		return -1
-	}
-	if a > b {
-		return 1
-	}
-	return 0
-}

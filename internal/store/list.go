@@ -27,8 +27,7 @@ const (
 	maxPage = 10000
 	// parallelDecode is the page size from which on several cores decode.
 	parallelDecode = 32
-	// decodeChunk is how many rows are decoded at least while a selector leaves
-	// open how many will do.
+	// decodeChunk is how many rows are decoded at least while a selector leaves open how many will do.
 	decodeChunk = 64
 )
 
@@ -108,11 +107,9 @@ type lister struct {
 	// lastKey is the key of the last row that was looked at.
 	lastKey string
 	more    bool
-	// remaining rows after lastKey, -1 for too many to count; only with an empty
-	// predicate and a limit.
+	// remaining rows after lastKey, -1 for too many to count; only with an empty predicate and a limit.
 	remaining int64
-	// before is how many rows were left before this page, as far as it is known
-	// from the page before; else -1.
+	// before is how many rows were left before this page, if the page before says so; else -1.
 	before int64
 }
 
@@ -230,8 +227,8 @@ func exactly(rows []engine.Row, key string) []engine.Row {
 	return nil
 }
 
-// take appends the rows that match until the list is full. Rows beyond what a
-// limit can need are not decoded, but for the rest of a chunk.
+// take appends the rows that match until the list is full. Rows beyond what a limit can need are not decoded, except
+// the rest of a chunk.
 func (l *lister) take(ctx context.Context, rows []engine.Row) error {
 	for len(rows) > 0 {
 		if l.full() {
@@ -344,8 +341,7 @@ func (d *decodedItems) finish(iter.Seq2[[][]byte, error]) {
 	}
 }
 
-// objects decodes rows, on several cores when it is worth it. They are shared
-// and not to be changed.
+// objects decodes rows, on several cores when it is worth it. They are shared and not to be changed.
 func (r *Resource) objects(ctx context.Context, rows []engine.Row) ([]runtime.Object, error) {
 	objects := make([]runtime.Object, len(rows))
 	return objects, eachRow(ctx, rows, func(i int) (err error) {

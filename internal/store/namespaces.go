@@ -16,9 +16,8 @@ import (
 // lastName is above all names that an object can have, which are ASCII.
 const lastName = "\x7f"
 
-// Namespaces returns the namespaces in which the store's resources (those of
-// ManyVersions left out) have objects, in order. It reads one row a namespace and
-// resource, not all.
+// Namespaces returns the namespaces in which the store's resources (those of ManyVersions left out) have objects, in
+// order. It reads one row a namespace and resource, not all.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	s.resourcesMu.Lock()
 	resources := s.resources
@@ -36,7 +35,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 			}
 			namespace, _, namespaced := strings.Cut(page.Rows[0].Key, "/")
 			if !namespaced {
-				break // The kind lives outside of namespaces.
+				break // The kind has no namespaces.
 			}
 			found[namespace] = true
 			q.After = namespace + "/" + lastName

@@ -127,7 +127,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestTimesAreAsStored: what a reader gets from memory has the times that it would have from the database, which has whole seconds.
+// TestTimesAreAsStored: what a reader gets from memory has the times that it would have from the database, which has
+// whole seconds.
 func TestTimesAreAsStored(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)

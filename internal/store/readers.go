@@ -57,3 +57,40 @@ func (r *readers) lowest() engine.Revision {
 	}
 	return lowest
 }
+
+// maxCounts is how many places in lists are remembered: each belongs to a client that is reading pages.
+const maxCounts = 1024
+
+// pageCounts remembers how many objects were left after the pages that were handed out, so that only the first page of
+// a list has to count them: counting costs as much as the rest of the list is long. Snapshots don't change, so what it
+// holds is always right.
+type pageCounts struct {
+	mu     sync.Mutex
+	counts map[countKey]int64
+}
+
+// countKey is a place in a snapshot: behind a key.
+type countKey struct {
+	resource engine.Resource
+	prefix   string
+	after    string
+	at       engine.Revision
+}
+
+// get returns how many objects come after a place, -1 for too many to count, if it was counted.
+func (c *pageCounts) get(key countKey) (count int64, counted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	count, counted = c.counts[key]
+	return count, counted
+}
+
+func (c *pageCounts) put(key countKey, count int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil || len(c.counts) >= maxCounts {
+		// Clients in the middle of a list make the store count once more.
+		c.counts = map[countKey]int64{}
+	}
+	c.counts[key] = count
+}

@@ -14,16 +14,13 @@ import (
 // maxDamaged is how many objects that can't be read an error of RebuildResults names.
 const maxDamaged = 20
 
-// rebuildPage is how many objects are derived again at once: a transaction
-// that other writers wait for.
+// rebuildPage is how many objects are derived again at once: a transaction that other writers wait for.
 const rebuildPage = 100
 
-// RebuildResults rebuilds the index terms and result rows of all objects of the
-// store's resources from the objects, for example after they were
-// switched on or a new version derives more. Writers may go on meanwhile: an
-// object that changes is derived by its own write. progress is told how many
-// of how many objects are done; it may be nil. An object that can't be read
-// keeps nobody else's rows from being made: the error at the end names it.
+// RebuildResults rebuilds the index terms and result rows of all objects of the store's resources from the objects, for
+// example after they were switched on or a new version derives more. Writers may go on meanwhile: an object that
+// changes is derived by its own write. progress gets the number of objects that are done, and of all; it may be nil. An
+// object that can't be read keeps nobody else's rows from being made: the error at the end names it.
 func (s *Store) RebuildResults(ctx context.Context, progress func(done, total int64)) error {
 	s.resourcesMu.Lock()
 	resources := s.resources

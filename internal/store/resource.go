@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -33,10 +34,9 @@ type ResourceConfig struct {
 	// OneVersion says that Codec converts and defaults nothing when it decodes, so that
 	// what was written need not be decoded to know what was stored.
 	OneVersion bool
-	// ManyVersions says that there may be further Resources of the same objects whose
-	// codecs decode them as other versions, and that such come and go. Decoded objects
-	// are then neither kept nor shared between watchers, and the store forgets the
-	// Resource.
+	// ManyVersions says that there may be further Resources of the same objects whose codecs decode them as other
+	// versions, and that such come and go. Decoded objects are then neither kept nor shared between watchers, and the
+	// store forgets the Resource.
 	ManyVersions bool
 	// Transformer of encoded objects; none when nil.
 	Transformer value.Transformer
@@ -142,12 +142,10 @@ func (r *Resource) Stats(ctx context.Context) (storage.Stats, error) {
 	return result, nil
 }
 
-// EnableResourceSizeEstimation implements storage.Interface. Sizes are always
-// known, so there is nothing to enable.
+// EnableResourceSizeEstimation implements storage.Interface. Sizes are always known, so there is nothing to enable.
 func (r *Resource) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
 
-// ReadinessCheck implements storage.Interface. Readiness is one check for all
-// resources: Store.Ready.
+// ReadinessCheck implements storage.Interface. Readiness is one check for all resources: Store.Ready.
 func (r *Resource) ReadinessCheck() error { return nil }
 
 // CompactRevision implements storage.Interface.
@@ -166,8 +164,7 @@ func (r *Resource) GetCurrentResourceVersion(ctx context.Context) (uint64, error
 	return uint64(state.Revision), nil
 }
 
-// RequestWatchProgress implements storage.Interface: watches that asked for
-// progress get a bookmark.
+// RequestWatchProgress implements storage.Interface: watches that asked for progress get a bookmark.
 func (r *Resource) RequestWatchProgress(context.Context) error {
 	r.store.wake()
 	r.progress.send()
@@ -188,8 +185,7 @@ func storable(key string) bool { return utf8.ValidString(key) && !strings.Contai
 // rest returns a prepared key without the resource's prefix.
 func (r *Resource) rest(key string) string { return key[len(r.config.Prefix):] }
 
-// atLeast implements the promise that data is at least as new as a requested
-// resource version.
+// atLeast implements the promise that data is at least as new as a requested resource version.
 func (r *Resource) atLeast(requested string, actual engine.Revision) error {
 	if requested == "" {
 		return nil
@@ -231,12 +227,10 @@ func (r *Resource) object(ctx context.Context, row engine.Row, keep keepFunc) (r
 	return object, nil
 }
 
-// cacheable: what a transformer says may change from one read to the next, and the
-// cache knows objects by key only.
+// cacheable: what a transformer says may change from one read to the next, and the cache knows objects by key only.
 func (r *Resource) cacheable() bool { return r.transformer == nil && !r.config.ManyVersions }
 
-// unpack returns the encoded object of a value, and whether the transformer
-// wants it to be written again.
+// unpack returns the encoded object of a value, and whether the transformer wants it rewritten.
 func (r *Resource) unpack(ctx context.Context, key string, v engine.Value) ([]byte, bool, error) {
 	data, err := r.store.codec.Unpack(v)
 	if err != nil {
@@ -312,4 +306,26 @@ func copyInto(out, object runtime.Object) error {
 	}
 	target.Set(source.Elem())
 	return nil
+}
+
+// broadcast wakes everybody who waits on it at the time.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+func (b *broadcast) init() { b.ch = make(chan struct{}) }
+
+// wait returns a channel that is closed by the next send.
+func (b *broadcast) wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ch
+}
+
+func (b *broadcast) send() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.ch)
+	b.ch = make(chan struct{})
 }

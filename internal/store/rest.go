@@ -19,17 +19,16 @@ import (
 // once: enough for the writer to make batches of.
 const deleteCollectionWorkers = 16
 
-// RESTOptionsGetter returns what the generic registry needs to keep resources
-// in this store: objects are encoded as JSON with codec, whose internal version
-// must be the stored one, and their result rows made with project, which may be
+// RESTOptionsGetter returns what the generic registry needs to keep resources in this store: objects are encoded as
+// JSON with codec, whose internal version must be the stored one, and their result rows made with project, which may be
 // nil.
 func (s *Store) RESTOptionsGetter(codec runtime.Codec, project Projector) generic.RESTOptionsGetter {
 	return &restOptionsGetter{store: s, codec: codec, project: project}
 }
 
-// ObjectsGetter returns what the generic registry needs to keep resources of any kind
-// in this store. Objects are encoded with codec, unless whoever asks for a resource
-// brings another one, as the server of custom resources does for each of their versions.
+// ObjectsGetter returns what the generic registry needs to keep resources of any kind in this store. Objects are
+// encoded with codec, unless the request for a resource brings another one, as the server of custom resources does for
+// each of their versions.
 func (s *Store) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
 	return &restOptionsGetter{store: s, codec: codec, manyVersions: true}
 }

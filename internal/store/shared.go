@@ -95,9 +95,8 @@ func (v *version) forWatcher(shared bool) runtime.Object {
 	return v.object.DeepCopyObject()
 }
 
-// sharedObject is an object that remembers its encodings. Whoever gets one in
-// a watch event must not change it: the handlers of k8s.io/apiserver call
-// GetObject for a copy before they do.
+// sharedObject is an object that remembers its encodings. Receivers of a watch event must not change it: the handlers
+// of k8s.io/apiserver call GetObject for a copy before they do.
 type sharedObject struct {
 	metaObject
 	charge func(bytes int)

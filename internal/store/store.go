@@ -44,23 +44,20 @@ type (
 type Options struct {
 	// Engine to keep objects in. The store doesn't close it.
 	Engine engine.Engine
-	// History is how long events are kept for watches and continue tokens, and
-	// HistoryBytes how much of them at most.
+	// History is how long events are kept for watches and continue tokens, and HistoryBytes how much of them at most.
 	History      time.Duration
 	HistoryBytes HistoryBytes
 	RingBytes    RingBytes
 	CacheBytes   CacheBytes
-	// BookmarkInterval is the longest time that a watch which allows bookmarks
-	// goes without one.
+	// BookmarkInterval is the longest time that a watch which allows bookmarks goes without one.
 	BookmarkInterval time.Duration
 	// IndexedFields are the selectable fields that lists find through an index.
 	IndexedFields []string
 	// Derivation is the version of what is derived from objects, IndexedFields included; that of this program when
 	// it is zero. Tests have others.
 	Derivation engine.Derivation
-	// GarbageCollector says that a garbage collector watches the objects and
-	// finishes foreground and orphaning deletions. Without one such deletions
-	// would wait forever, so the finalizers they need aren't set.
+	// GarbageCollector says that a garbage collector watches the objects and finishes foreground and orphaning
+	// deletions. Without one such deletions would wait forever, so the finalizers they need aren't set.
 	GarbageCollector bool
 	// Clock for everything that waits; the real one when nil.
 	Clock clock.WithTicker
@@ -111,8 +108,7 @@ type Store struct {
 
 	// kick asks the follower to read events now.
 	kick chan struct{}
-	// followed is when the follower last knew the hub to be up to date, as Unix
-	// nanoseconds.
+	// followed is when the follower last knew the hub to be up to date, as Unix nanoseconds.
 	followed atomic.Int64
 	running  atomic.Bool
 	// outdated says that the database has a format that this program can't read.
@@ -151,8 +147,7 @@ func New(ctx context.Context, options Options) (*Store, error) {
 	return s, nil
 }
 
-// Run does the store's work until ctx ends, and returns when all of it has
-// stopped.
+// Run does the store's work until ctx ends, and returns when all of it has stopped.
 func (s *Store) Run(ctx context.Context) error {
 	defer s.running.Store(false)
 	group, ctx := errgroup.WithContext(ctx)

@@ -62,7 +62,7 @@ func names(t *testing.T, w watch.Interface, count int) []string {
 	return got
 }
 
-// awaitBookmark expects nothing but bookmarks, until one has at least a revision.
+// awaitBookmark expects only bookmarks, until one has at least a revision.
 func awaitBookmark(t *testing.T, w watch.Interface, atLeast engine.Revision) {
 	t.Helper()
 	for got := engine.Revision(0); got < atLeast; {
@@ -144,8 +144,8 @@ func TestSwitchoverEndsNoWatch(t *testing.T) {
 	}
 }
 
-// TestPostgresSwitchover: guarantees S1 to S4 with three replicas, while a synchronous standby takes over from a primary
-// that is stopped in order, or killed.
+// TestPostgresSwitchover: guarantees S1 to S4 with three replicas, while a synchronous standby takes over from a
+// primary that is stopped in order, or killed.
 func TestPostgresSwitchover(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testenv.Dedicated, testing.TB){

@@ -15,8 +15,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// TestTroubles: what fails is told of once, and its end; a database that is away once for all work.
-// Not parallel: klog's logger is global.
+// TestTroubles: a failure is logged once, and so is its end; a database that is away is logged once for all work. Not
+// parallel: klog's logger is global.
 func TestTroubles(t *testing.T) {
 	var got []string
 	klog.SetLogger(funcr.New(func(_, line string) { got = append(got, line) }, funcr.Options{}))

@@ -25,9 +25,8 @@ const (
 	readAtOnce = 32
 )
 
-// Watch implements storage.Interface. Errors after the options were accepted
-// are sent as events in the stream, as clients that lose an open watch expect: some
-// never recover from a watch that is refused.
+// Watch implements storage.Interface. Errors after the options were accepted are sent as events in the stream, as
+// clients that lose an open watch expect: some never recover from a watch that is refused.
 func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
 	key, err := r.prepareKey(key, opts.Recursive)
 	if err != nil {
@@ -89,7 +88,7 @@ type watcher struct {
 
 	// start is the resource version that the client asked for.
 	start engine.Revision
-	// startError is what went wrong before the stream was open.
+	// startError is the error from before the stream was open.
 	startError error
 	// first is the first page of the initial events, if there are to be any.
 	first engine.Page
@@ -258,7 +257,7 @@ func (w *watcher) follow() error {
 }
 
 // ready is a signal that is there.
-var ready = func() <-chan struct{} { //nolint:gochecknoglobals // A constant but for the language.
+var ready = func() <-chan struct{} { //nolint:gochecknoglobals // Never changed.
 	c := make(chan struct{})
 	close(c)
 	return c
@@ -289,8 +288,7 @@ func (w *watcher) readSome(buffer []*hub.Entry[change]) (more bool, err error) {
 			return false, err
 		}
 	}
-	// Entries up to next were looked at, even those that the buffer had no
-	// room for: reading stops before them.
+	// Entries up to next were looked at, even those that the buffer had no room for: reading stops before them.
 	w.cursor = next
 	return status == hub.Behind || len(entries) == readAtOnce, nil
 }

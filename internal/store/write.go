@@ -6,6 +6,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -65,7 +66,7 @@ func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return r.answer(out, obj, data, op, outcome.Revision)
 }
 
-// op returns the change that writes an object, but for what is derived from it, and the object's encoding.
+// op returns the change that writes an object, without what is derived from it, and the object's encoding.
 func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, object runtime.Object, ttl uint64) ([]byte, engine.Op, error) {
 	data, err := runtime.Encode(r.config.Codec, object)
 	if err != nil {
@@ -78,8 +79,7 @@ func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, objec
 	return data, engine.Op{Kind: kind, Resource: r.resource, Key: key, Value: value, ExpiresAt: r.expiry(ttl)}, nil
 }
 
-// answer puts what was written into out, and into the cache. written is the
-// object that data is the encoding of.
+// answer puts what was written into out, and into the cache. written is the object that data is the encoding of.
 func (r *Resource) answer(out, written runtime.Object, data []byte, op engine.Op, revision engine.Revision) error {
 	object, err := r.asStored(written, data, revision)
 	if err != nil {
@@ -142,7 +142,8 @@ func (r *Resource) GuaranteedUpdate(ctx context.Context, key string, destination
 	return err
 }
 
-// tryUpdate tries once. It returns nil when it is done, or the object that was written meanwhile, to be updated instead.
+// tryUpdate tries once. It returns nil when it is done, or the object that was written meanwhile, to be updated
+// instead.
 func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtime.Object, preconditions *storage.Preconditions,
 	update storage.UpdateFunc, original *state, ignoreNotFound bool,
 ) (next *state, err error) {
@@ -276,4 +277,29 @@ func (r *Resource) state(ctx context.Context, key string, row *engine.Row, ignor
 	}
 	s.object, err = r.decode(s.data, row.Revision)
 	return s, err
+}
+
+// errGuarded says that what the caller took for given before it wrote has changed.
+var errGuarded = errors.New("the guard of the write has changed")
+
+type guardKey struct{}
+
+// WithGuard returns a context whose writes, to any resource, happen only while an object of this resource has a
+// resource version, or does not exist for 0: the database itself checks it in each commit, so that after a change of
+// the object no such write happens any more, by any process. Writes that fail by it are answered with 503 and
+// Retry-After.
+func (r *Resource) WithGuard(ctx context.Context, key string, version uint64) context.Context {
+	return context.WithValue(ctx, guardKey{}, &engine.Guard{
+		Resource: r.resource, Key: r.rest(key), Revision: engine.Revision(version),
+	})
+}
+
+// submit commits an op under the guard of its context.
+func (r *Resource) submit(ctx context.Context, op engine.Op, previous engine.Value) (engine.Outcome, error) {
+	op.Guard, _ = ctx.Value(guardKey{}).(*engine.Guard)
+	outcome, err := r.store.writer.Submit(ctx, op, previous)
+	if err == nil && outcome.Guarded {
+		err = errGuarded
+	}
+	return outcome, err
 }

@@ -19,8 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// retryAfterSeconds is when a client should try again after a failure that is
-// expected to pass.
+// retryAfterSeconds is when a client should try again after a failure that is expected to pass.
 const retryAfterSeconds = 1
 
 // apiError turns an error of an operation into the one that a client gets. It leaves
@@ -51,8 +50,7 @@ func apiError(operation string, k kind, err error) error {
 	return apierrors.NewInternalError(fmt.Errorf("%s: %w", operation, explained(err)))
 }
 
-// codeOf returns the code of an error of etcd or of the connection to it, and OK for
-// errors of others.
+// codeOf returns the code of an error of etcd or of the connection to it, and OK for errors of others.
 func codeOf(err error) codes.Code {
 	var ofEtcd rpctypes.EtcdError
 	if errors.As(err, &ofEtcd) {
@@ -75,9 +73,8 @@ func passing(code codes.Code) bool {
 	}
 }
 
-// notSent tells that etcd has not seen a request: it had no leader to give it to, or no
-// connection could be made, neither to etcd nor by Kine to its database. For the
-// latter there is no other sign than the text.
+// notSent tells that etcd has not seen a request: it had no leader to give it to, or no connection could be made,
+// neither to etcd nor by Kine to its database. For the latter there is no other sign than the text.
 func notSent(err error) bool {
 	text := err.Error()
 	return errors.Is(err, rpctypes.ErrNoLeader) || strings.Contains(text, "Error while dialing") || strings.Contains(text, "connection refused")

@@ -10,9 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3/metrics"
 )
 
-// showSize makes the library's metric apiserver_storage_size_bytes tell the size of
-// this store's etcd. It is one for the process; its other metrics of storage need
-// nothing.
+// showSize makes the library's metric apiserver_storage_size_bytes tell the size of this store's etcd. It is one for
+// the process; its other metrics of storage need nothing.
 func (s *Store) showSize() {
 	metrics.SetStorageMonitorGetter(func() ([]metrics.Monitor, error) { return []metrics.Monitor{sizeMonitor{s}}, nil })
 }

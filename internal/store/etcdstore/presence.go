@@ -17,8 +17,7 @@ import (
 const (
 	// probeInterval is between two looks whether etcd is there.
 	probeInterval = time.Second
-	// probeTimeout is when etcd counts as away although it takes connections: longer
-	// than a busy disk makes it wait.
+	// probeTimeout is when etcd counts as away although it takes connections: longer than a busy disk makes it wait.
 	probeTimeout = 5 * time.Second
 	// dialInterval is between two attempts to connect.
 	dialInterval = 200 * time.Millisecond
@@ -27,9 +26,8 @@ const (
 // errAway is the cause with which operations end when etcd goes away.
 var errAway = errors.New("etcd is unavailable")
 
-// presence tells operations whether etcd is there. Why: the library's client waits
-// for etcd as long as the request may take, so clients would hang for a minute where
-// they should hear to come again.
+// presence tells operations whether etcd is there. Why: the library's client waits for etcd as long as the request may
+// take, so clients would hang for a minute where they should hear to come again.
 type presence struct {
 	mu sync.Mutex
 	// running has what ends each operation under way.
@@ -63,9 +61,8 @@ func (p *presence) away() error {
 	return p.reason
 }
 
-// begin returns a context for an operation, which ends with errAway as its cause when
-// etcd goes away, and a function to call at the end. An error says that etcd is away
-// already.
+// begin returns a context for an operation, which ends with errAway as its cause when etcd goes away, and a function to
+// call at the end. An error says that etcd is away already.
 func (p *presence) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,9 +79,8 @@ func (p *presence) begin(ctx context.Context) (context.Context, context.CancelFu
 	}, nil
 }
 
-// persistentDialer tries until it has a connection or ctx ends. Why: gRPC waits ever
-// longer after attempts that fail, up to two minutes, and so long etcd would still be
-// away for this process after it came back.
+// persistentDialer tries until it has a connection or ctx ends. Why: gRPC waits longer and longer after attempts that
+// fail, up to two minutes, and so long etcd would still be away for this process after it came back.
 func persistentDialer(egressselector.NetworkContext) (utilnet.DialFunc, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		var dialer net.Dialer

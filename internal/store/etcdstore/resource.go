@@ -98,8 +98,7 @@ func (r *resource) GetCurrentResourceVersion(ctx context.Context) (version uint6
 	return version, err
 }
 
-// Watch implements storage.Interface. A watch that is open outlives an absence of
-// etcd.
+// Watch implements storage.Interface. A watch that is open outlives an absence of etcd.
 func (r *resource) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err

@@ -46,8 +46,7 @@ func resourcePrefix(resource schema.GroupResource) string {
 	return "/" + resource.Group + "/" + resource.Resource
 }
 
-// decorate puts the watch cache before the storage (docs/adr/0012), and the errors
-// that clients get before both.
+// decorate puts the watch cache before the storage (docs/adr/0012), and the errors that clients get before both.
 func (s *Store) decorate(config *storagebackend.ConfigForResource, prefix string, keyOf func(runtime.Object) (string, error),
 	newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {

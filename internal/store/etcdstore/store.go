@@ -26,20 +26,17 @@ import (
 
 // Options of Open.
 type Options struct {
-	// Transport says where etcd is, as URLs with http or https, and which files are
-	// for TLS.
+	// Transport says where etcd is, as URLs with http or https, and which files are for TLS.
 	Transport storagebackend.TransportConfig
 	// Prefix of all keys, and Cluster, the part of each key that follows it. Neither
 	// may be empty; Cluster may not have a slash.
 	Prefix, Cluster string
-	// CompactionInterval is how often history is dropped; 0 leaves that to somebody
-	// else.
+	// CompactionInterval is how often history is dropped; 0 leaves that to somebody else.
 	CompactionInterval time.Duration
-	// ConnectTimeout is how long to wait for an etcd that doesn't answer; 0 is as long
-	// as the context allows.
+	// ConnectTimeout is how long to wait for an etcd that doesn't answer; 0 is as long as the context allows.
 	ConnectTimeout time.Duration
-	// Waiting is told of each attempt of Open or Wait that failed: why, and how long there
-	// will be others, 0 for without end. Optional.
+	// Waiting is called for each failed attempt of Open or Wait, with the cause and how long others will follow; 0 is
+	// without end. Optional.
 	Waiting func(cause string, left time.Duration)
 	// Codec encodes objects as they are stored.
 	Codec runtime.Codec
@@ -115,8 +112,7 @@ func newClient(t storagebackend.TransportConfig) (*clientv3.Client, error) {
 
 // probe returns nil when a majority of etcd answers in time.
 //
-// Why not by Get of the client: that one waits for a connection, and then knows only
-// that time is up.
+// Why not by Get of the client: that one waits for a connection, and then knows only that time is up.
 func (s *Store) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -135,8 +131,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.probe(ctx)
 }
 
-// Run looks after etcd until ctx ends: while it is away operations are refused at
-// once.
+// Run looks after etcd until ctx ends: while it is away operations are refused at once.
 func (s *Store) Run(ctx context.Context) error {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
@@ -169,14 +164,12 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// RESTOptionsGetter returns what the generic registry needs to keep resources in
-// this store.
+// RESTOptionsGetter returns what the generic registry needs to keep resources in this store.
 func (s *Store) RESTOptionsGetter() generic.RESTOptionsGetter {
 	return s.ObjectsGetter(s.options.Codec)
 }
 
-// ObjectsGetter is RESTOptionsGetter for resources whose objects are encoded with
-// another codec.
+// ObjectsGetter is RESTOptionsGetter for resources whose objects are encoded with another codec.
 func (s *Store) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
 	return restOptionsGetter{s, codec}
 }

@@ -85,8 +85,7 @@ func (e *interruptedError) Unwrap() error { return e.cause }
 // noise is what the library for calls puts around the cause of an error.
 var noise = regexp.MustCompile(`etcd doesn't answer: |rpc error: code = \w+ desc = |connection error: desc = |"transport: |Error while dialing: |dial tcp \S+ |connect: |"`)
 
-// brief is the cause of a failed attempt in a few words. The library has no types for what went
-// wrong with a connection.
+// brief is the cause of a failed attempt in a few words. The library has no types for failures of a connection.
 func brief(err error) string {
 	return strings.TrimSpace(noise.ReplaceAllString(err.Error(), ""))
 }
