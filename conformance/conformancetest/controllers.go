@@ -44,7 +44,7 @@ func NeedControllers() map[string]broken.Server {
 
 // ownersGo deletes owners with another propagation policy than the one that is asked for. Owners are
 // what an object of the core API names as such.
-func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Handler {
+func ownersGo(requested, done metav1.DeletionPropagation) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		var owners sync.Map // has the UIDs of owners
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Ha
 				}
 			case r.Method == http.MethodDelete && broken.Single(r):
 				if _, isOwner := owners.Load(broken.MetadataOf(broken.Also(next, r, http.MethodGet, "", "", nil)).UID); isOwner {
-					changePolicy(r, asked, done)
+					changePolicy(r, requested, done)
 				}
 			}
 			next.ServeHTTP(w, r)
@@ -66,9 +66,9 @@ func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Ha
 	}
 }
 
-func changePolicy(r *http.Request, asked, done metav1.DeletionPropagation) {
+func changePolicy(r *http.Request, requested, done metav1.DeletionPropagation) {
 	var options map[string]any
-	if json.Unmarshal(broken.BodyOf(r), &options) != nil || options["propagationPolicy"] != string(asked) {
+	if json.Unmarshal(broken.BodyOf(r), &options) != nil || options["propagationPolicy"] != string(requested) {
 		return
 	}
 	options["propagationPolicy"] = done

@@ -251,10 +251,10 @@ func removeNamespaces(t *testing.T) {
 
 // TestBusy: a server that asks to wait is waited for.
 func TestBusy(t *testing.T) {
-	var asked atomic.Int32
+	var requests atomic.Int32
 	config := bad(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("limit") == "7" && asked.Add(1) == 1 {
+			if r.URL.Query().Get("limit") == "7" && requests.Add(1) == 1 {
 				w.Header().Set("Retry-After", "1")
 				w.WriteHeader(http.StatusTooManyRequests)
 				return

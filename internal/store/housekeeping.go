@@ -162,27 +162,27 @@ func (t *troubles) note(what string, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	was, failed := t.failing[what]
-	is := errors.Is(err, engine.ErrUnavailable)
+	wasAway, failed := t.failing[what]
+	isAway := errors.Is(err, engine.ErrUnavailable)
 	delete(t.failing, what)
 	switch {
-	case err == nil && failed && (!was || !t.away()):
+	case err == nil && failed && (!wasAway || !t.away()):
 		klog.InfoS("Housekeeping works again", "work", what)
-	case err != nil && (!failed || was != is) && (!is || !t.away()):
+	case err != nil && (!failed || wasAway != isAway) && (!isAway || !t.away()):
 		klog.ErrorS(err, "Housekeeping fails; will keep retrying", "work", what)
 	}
 	if err != nil {
 		if t.failing == nil {
 			t.failing = map[string]bool{}
 		}
-		t.failing[what] = is
+		t.failing[what] = isAway
 	}
 }
 
 // away reports whether some work fails because the database is away.
 func (t *troubles) away() bool {
-	for _, is := range t.failing {
-		if is {
+	for _, isAway := range t.failing {
+		if isAway {
 			return true
 		}
 	}

@@ -84,12 +84,12 @@ func (q *CountQuery) checkBounds() error {
 	if len(q.Having) > MaxBounds {
 		return fmt.Errorf("there are %d bounds, more than %d", len(q.Having), MaxBounds)
 	}
-	asked := map[Field]bool{
+	requested := map[Field]bool{
 		OrderResults: true, OrderSubjects: q.Subjects, OrderNamespaces: q.Namespaces, OrderPolicies: q.Policies, OrderSources: q.Sources,
 	}
 	operators := []Operator{LessThan, AtMost, GreaterThan, AtLeast, EqualTo, NotEqualTo}
 	for _, bound := range q.Having {
-		if !asked[bound.Of] || !slices.Contains(operators, bound.Operator) {
+		if !requested[bound.Of] || !slices.Contains(operators, bound.Operator) {
 			return fmt.Errorf("counts can't be bounded by %s %s, which the query doesn't ask for, or which is no comparison", bound.Of, bound.Operator)
 		}
 	}

@@ -38,26 +38,26 @@ func (m *Model) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, er
 		page.Rows = append(page.Rows, rows...)
 	}
 	if q.Twins {
-		page.Twins = m.twins(q.Kinds, page.Rows)
+		page.Twins = m.duplicates(q.Kinds, page.Rows)
 	}
 	return page, nil
 }
 
-// twins returns RowPage.Twins.
-func (m *Model) twins(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
+// duplicates returns RowPage.Twins.
+func (m *Model) duplicates(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
 	known := map[engine.Identity]bool{}
 	for i := range rows {
 		known[rows[i].Identity()] = true
 	}
-	var twins []engine.ResultRow
+	var duplicates []engine.ResultRow
 	for _, p := range m.reports(kinds, nil) {
 		for _, row := range selectRows(p, nil) {
 			if known[row.Identity()] {
-				twins = append(twins, row)
+				duplicates = append(duplicates, row)
 			}
 		}
 	}
-	return twins
+	return duplicates
 }
 
 // RowsAbout implements engine.Questions.

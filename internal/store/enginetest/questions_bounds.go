@@ -21,10 +21,10 @@ func aggregates(q engine.CountQuery, n int) engine.CountQuery {
 func numbers(q engine.CountQuery) []engine.Field {
 	all := []engine.Field{engine.OrderResults}
 	for _, one := range []struct {
-		of    engine.Field
-		asked bool
+		of        engine.Field
+		requested bool
 	}{{engine.OrderPolicies, q.Policies}, {engine.OrderSources, q.Sources}, {engine.OrderNamespaces, q.Namespaces}, {engine.OrderSubjects, q.Subjects}} {
-		if one.asked {
+		if one.requested {
 			all = append(all, one.of)
 		}
 	}

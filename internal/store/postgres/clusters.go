@@ -26,7 +26,7 @@ FROM docket.cluster c JOIN docket.revision r ON r.cluster = c.id ORDER BY c.name
 )
 
 // turn makes a cluster the one that is asked about.
-func (s *asked) turn(ctx context.Context, cluster string) error {
+func (s *resultReader) turn(ctx context.Context, cluster string) error {
 	if !isText(cluster) {
 		return engine.UnknownCluster(cluster)
 	}
@@ -45,7 +45,7 @@ func (s *asked) turn(ctx context.Context, cluster string) error {
 
 // Clusters implements engine.Questions.
 func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) (clusters []engine.Cluster, err error) {
-	err = e.ask(ctx, "list the clusters", "", func(ctx context.Context, s *asked) error {
+	err = e.ask(ctx, "list the clusters", "", func(ctx context.Context, s *resultReader) error {
 		rows, err := s.tx.Query(ctx, clustersSQL, engine.ResourceNames(kinds))
 		if err != nil {
 			return err

@@ -22,8 +22,8 @@ const (
 	// fewObjects have a name, or there are fewDistinct values of it: then all of these are read in the order of
 	// keys. Otherwise objects are, and each is checked.
 	fewObjects, fewDistinct = 10_000, 100
-	// askedConditions is how many conditions are asked how far they reach. The others only filter.
-	askedConditions = 8
+	// rankedConditions is how many conditions are asked how far they reach. The others only filter.
+	rankedConditions = 8
 	// undoByRevision is how far back an old snapshot may lie for the changes since to be read in the order of
 	// revisions. Beyond, they are read by key, where the history of other keys doesn't matter.
 	undoByRevision = 5_000
@@ -206,15 +206,15 @@ func mostSelective(ctx context.Context, conn session, conditions []engine.Condit
 	if len(conditions) == 1 {
 		return 0, nil
 	}
-	conditions = conditions[:min(len(conditions), askedConditions)]
+	conditions = conditions[:min(len(conditions), rankedConditions)]
 	for _, rank := range ranks(conditions) {
 		reaches, err := reachesOf(ctx, conn, conditions, args, rank)
 		if err != nil {
 			return 0, err
 		}
 		for i, r := range reaches {
-			best := reaches[driving]
-			if r.terms < best.terms || r.terms == best.terms && r.key > best.key {
+			current := reaches[driving]
+			if r.terms < current.terms || r.terms == current.terms && r.key > current.key {
 				driving = i
 			}
 		}
@@ -231,13 +231,13 @@ func reachesOf(
 ) ([]reach, error) {
 	var pipeline pgx.Batch
 	for _, condition := range conditions {
-		sql, asked := reachOfValues, maps.Clone(args)
+		sql, own := reachOfValues, maps.Clone(args)
 		if len(condition.Values) == 0 {
 			sql = reachOfName
 		}
-		addCondition(asked, 0, condition)
-		asked["rank"] = rank
-		pipeline.Queue(sql, asked)
+		addCondition(own, 0, condition)
+		own["rank"] = rank
+		pipeline.Queue(sql, own)
 	}
 	results := conn.SendBatch(ctx, &pipeline)
 	reaches := make([]reach, len(conditions))

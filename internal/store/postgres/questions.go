@@ -21,7 +21,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPa
 	if err := q.Check(); err != nil {
 		return page, fmt.Errorf("read results: %w", err)
 	}
-	err = e.ask(ctx, "read results", "", func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "read results", "", func(ctx context.Context, s *resultReader) (err error) {
 		page, err = questions.Rows(ctx, s, q)
 		page.State = s.state
 		return err
@@ -31,7 +31,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPa
 
 // RowsAbout implements engine.Questions.
 func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (page engine.RowPage, err error) {
-	err = e.ask(ctx, "read results about a subject", "", func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "read results about a subject", "", func(ctx context.Context, s *resultReader) (err error) {
 		page, err = questions.RowsAbout(ctx, s, namespace, kinds, id)
 		page.State = s.state
 		return err
@@ -44,7 +44,7 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.
 	if err := q.Check(); err != nil {
 		return counts, fmt.Errorf("count results: %w", err)
 	}
-	err = e.ask(ctx, "count results", q.Cluster, func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "count results", q.Cluster, func(ctx context.Context, s *resultReader) (err error) {
 		counts, err = s.count(ctx, q)
 		counts.State = s.state
 		return err
@@ -52,8 +52,8 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.
 	return counts, err
 }
 
-// asked is a snapshot in which a question is answered.
-type asked struct {
+// resultReader is a snapshot in which a question is answered.
+type resultReader struct {
 	engine *Engine
 	tx     pgx.Tx
 	// cluster is the one that is asked about.
@@ -77,12 +77,12 @@ const (
 	freePlans                   // By statistics: what reads whole tables.
 )
 
-var _ questions.Source = (*asked)(nil)
+var _ questions.Source = (*resultReader)(nil)
 
 // ask runs work in one snapshot, on a connection for questions, about a cluster: "" for the engine's own.
-func (e *Engine) ask(ctx context.Context, what, cluster string, work func(ctx context.Context, s *asked) error) error {
+func (e *Engine) ask(ctx context.Context, what, cluster string, work func(ctx context.Context, s *resultReader) error) error {
 	return e.readFrom(ctx, what, e.questions, func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
-		s := &asked{engine: e, cluster: e.cluster, shared: questions.NewTexts()}
+		s := &resultReader{engine: e, cluster: e.cluster, shared: questions.NewTexts()}
 		var own engine.State // By which the database is known again.
 		err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 			s.tx = tx
@@ -108,9 +108,9 @@ func (e *Engine) ask(ctx context.Context, what, cluster string, work func(ctx co
 }
 
 // look reads the state of the cluster that is asked about.
-func (s *asked) look(ctx context.Context) error {
+func (s *resultReader) look(ctx context.Context) error {
 	var tallied int
-	if err := s.tx.QueryRow(ctx, askedSQL, s.cluster).Scan(append(stateFields(&s.state), &tallied)...); err != nil {
+	if err := s.tx.QueryRow(ctx, questionStateSQL, s.cluster).Scan(append(stateFields(&s.state), &tallied)...); err != nil {
 		return noCounter(err)
 	}
 	s.tallied = tallied == tallyIsKept
@@ -118,7 +118,7 @@ func (s *asked) look(ctx context.Context) error {
 }
 
 // query runs a statement.
-func (s *asked) query(ctx context.Context, q *question, how planning) (pgx.Rows, error) {
+func (s *resultReader) query(ctx context.Context, q *question, how planning) (pgx.Rows, error) {
 	if err := s.plan(ctx, how); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *asked) query(ctx context.Context, q *question, how planning) (pgx.Rows,
 }
 
 // plan says how the next statements are planned.
-func (s *asked) plan(ctx context.Context, how planning) error {
+func (s *resultReader) plan(ctx context.Context, how planning) error {
 	if how == s.planning {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *asked) plan(ctx context.Context, how planning) error {
 }
 
 // Places implements questions.Source. What was not moved to the counters yet may be anything.
-func (s *asked) Places(ctx context.Context, counted *engine.Filter, from questions.Place, _ int) ([]questions.Place, error) {
+func (s *resultReader) Places(ctx context.Context, counted *engine.Filter, from questions.Place, _ int) ([]questions.Place, error) {
 	if !isText(from.Namespace) || !isText(from.Kind) {
 		from = questions.Place{} // The caller leaves out what is too much.
 	}
@@ -159,7 +159,7 @@ func (s *asked) Places(ctx context.Context, counted *engine.Filter, from questio
 }
 
 // Counted implements questions.Source.
-func (s *asked) Counted(ctx context.Context, q engine.CountQuery) (int64, bool, error) {
+func (s *resultReader) Counted(ctx context.Context, q engine.CountQuery) (int64, bool, error) {
 	if !s.tallied {
 		return 0, false, nil
 	}
@@ -170,8 +170,8 @@ func (s *asked) Counted(ctx context.Context, q engine.CountQuery) (int64, bool, 
 	return counts.Counts[0].Results, true, nil
 }
 
-// Few implements questions.Source.
-func (s *asked) Few(
+// Selective implements questions.Source.
+func (s *resultReader) Selective(
 	ctx context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int,
 ) ([]engine.ReportPlace, bool, error) {
 	if namespace != nil && !isText(*namespace) {
@@ -193,7 +193,7 @@ func (s *asked) Few(
 		}
 	}
 	sql := newQuestion(s.cluster)
-	sql.addFew(part, condition.Filter, ids, namespace, limit+1)
+	sql.addSelective(part, condition.Filter, ids, namespace, limit+1)
 	rows, err := s.query(ctx, sql, plansOf(part, ids))
 	if err != nil {
 		return nil, false, err
@@ -207,7 +207,7 @@ func (s *asked) Few(
 	return found, true, nil
 }
 
-// plansOf returns how addFew is planned.
+// plansOf returns how addSelective is planned.
 func plansOf(part engine.Part, ids []int64) planning {
 	switch {
 	case ids == nil:
@@ -219,13 +219,13 @@ func plansOf(part engine.Part, ids []int64) planning {
 }
 
 // Read implements questions.Source.
-func (s *asked) Read(ctx context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
+func (s *resultReader) Read(ctx context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
 	in, err := s.windows(ctx, windows)
 	if err != nil || len(in.resources) == 0 {
 		return nil, err
 	}
 	sql := newQuestion(s.cluster)
-	sql.addRows(in, condition, limit, !windows[0].IsOne() && !condition.Apart)
+	sql.addRows(in, condition, limit, !windows[0].IsOne() && !condition.Confined)
 	return s.readRows(ctx, sql, fixedPlans)
 }
 
@@ -236,7 +236,7 @@ type windowArrays struct {
 }
 
 // windows returns windows as arrays. Those of which there can be no objects are left out.
-func (s *asked) windows(ctx context.Context, windows []questions.Window) (in windowArrays, err error) {
+func (s *resultReader) windows(ctx context.Context, windows []questions.Window) (in windowArrays, err error) {
 	known := map[engine.Resource]int16{}
 	for _, w := range windows {
 		id, ok := known[w.Resource]
@@ -257,7 +257,7 @@ func (s *asked) windows(ctx context.Context, windows []questions.Window) (in win
 }
 
 // count answers a query.
-func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+func (s *resultReader) count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
 	if q.Namespace != nil && !isText(*q.Namespace) {
 		q.Filter = engine.Negate(nil)
 		q.Namespace = nil

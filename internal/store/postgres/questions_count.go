@@ -57,7 +57,7 @@ func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 	}
 	part := func(from, table, id, condition string) {
 		q.WriteString("SELECT t.results" + inner + " FROM " + from + " t ")
-		if apart(f) {
+		if confined(f) {
 			q.WriteString(ownRow("CROSS", table, "t."+id, "o"))
 		} else {
 			q.WriteString("JOIN docket." + table + " o ON o.cluster = $1 AND o.id = t." + id)
@@ -131,12 +131,12 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	}
 	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, columns) + " FROM ")
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	q.addReportResults(reports, apart(f))
+	q.addReportResults(reports, confined(f))
 	if made {
-		others = q.joinMade(of.By, others, apart(f))
+		others = q.joinMade(of.By, others, confined(f))
 		parts &^= engine.PartVerdict // Joined with what is made of it.
 	}
-	q.joinParts(parts, apart(f))
+	q.joinParts(parts, confined(f))
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
 	q.groupBy(names(of.By))
@@ -151,9 +151,9 @@ func isMade(field engine.Field) bool {
 }
 
 // joinMade joins the verdicts that meet their conditions, with the fields that are made of them: OFFSET 0 has them made
-// once for each verdict, and not for each result, unless results are apart. It returns the other conditions.
-func (q *question) joinMade(by []engine.Field, f *engine.Filter, apart bool) (others *engine.Filter) {
-	if apart {
+// once for each verdict, and not for each result, unless results are confined. It returns the other conditions.
+func (q *question) joinMade(by []engine.Field, f *engine.Filter, confined bool) (others *engine.Filter) {
+	if confined {
 		q.WriteString(" CROSS JOIN LATERAL (SELECT v.*")
 	} else {
 		q.WriteString(" JOIN (SELECT v.*")
@@ -164,7 +164,7 @@ func (q *question) joinMade(by []engine.Field, f *engine.Filter, apart bool) (ot
 		}
 	}
 	q.WriteString(" FROM docket.verdict v WHERE v.cluster = $1")
-	if apart {
+	if confined {
 		q.WriteString(" AND v.id = x.verdict LIMIT 1) v")
 		return f
 	}

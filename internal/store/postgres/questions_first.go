@@ -18,7 +18,7 @@ func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.Ro
 	if err := q.Check(); err != nil {
 		return page, fmt.Errorf("read results in order: %w", err)
 	}
-	err = e.ask(ctx, "read results in order", q.Cluster, func(ctx context.Context, s *asked) (err error) {
+	err = e.ask(ctx, "read results in order", q.Cluster, func(ctx context.Context, s *resultReader) (err error) {
 		page, err = s.first(ctx, q)
 		page.State = s.state
 		return err
@@ -27,7 +27,7 @@ func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.Ro
 }
 
 // first answers a query.
-func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+func (s *resultReader) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
 	filter, err := questions.Weigh(ctx, s, q.Kinds, q.Namespace, q.Filter)
 	if err != nil {
 		return engine.RowPage{}, err
@@ -41,7 +41,7 @@ func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 	page := engine.RowPage{More: len(rows) > q.Limit}
 	rows = rows[:min(len(rows), q.Limit)]
 	if q.Twins {
-		page.Twins, err = questions.TwinsOf(ctx, s, rows)
+		page.Twins, err = questions.DuplicatesOf(ctx, s, rows)
 	}
 	page.Rows = questions.ResultRows(rows)
 	return page, err
@@ -143,8 +143,8 @@ func (q *question) behind(keys []orderKey) {
 // order has fields of these.
 func (q *question) addOrdered(by engine.Part, f *engine.Filter) {
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	q.addReportResults(reports, apart(f))
-	q.joinParts(others.Parts()|by, apart(f))
+	q.addReportResults(reports, confined(f))
+	q.joinParts(others.Parts()|by, confined(f))
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // readRows returns the rows that a statement selects whose first columns are pageColumns, in its order.
-func (s *asked) readRows(ctx context.Context, q *question, how planning) ([]questions.Row, error) {
+func (s *resultReader) readRows(ctx context.Context, q *question, how planning) ([]questions.Row, error) {
 	rows, err := s.query(ctx, q, how)
 	if err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ func (r *pageRow) numbers() questions.Numbers {
 	return n
 }
 
-// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their
-// keys again.
-func (s *asked) ReadTwins(ctx context.Context, of *questions.Twins) ([]questions.Row, error) {
+// ReadDuplicates implements questions.Source. The numbers of the reports are known, so that these are not looked up by
+// their keys again.
+func (s *resultReader) ReadDuplicates(ctx context.Context, of *questions.Duplicates) ([]questions.Row, error) {
 	if err := s.plan(ctx, fixedPlans); err != nil {
 		return nil, err
 	}
-	rows, err := s.tx.Query(ctx, resultsOfTwins, s.cluster, of.Reports, of.Subjects)
+	rows, err := s.tx.Query(ctx, resultsOfDuplicates, s.cluster, of.Reports, of.Subjects)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *asked) ReadTwins(ctx context.Context, of *questions.Twins) ([]questions
 }
 
 // rowsOf adds what rows refer to.
-func (s *asked) rowsOf(ctx context.Context, page []questions.Numbers) ([]questions.Row, error) {
+func (s *resultReader) rowsOf(ctx context.Context, page []questions.Numbers) ([]questions.Row, error) {
 	if len(page) == 0 {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (s *asked) rowsOf(ctx context.Context, page []questions.Numbers) ([]questio
 }
 
 // share reads what some rows refer to, unless it was read in this snapshot already: in one round trip.
-func (s *asked) share(ctx context.Context, page []questions.Numbers) error {
+func (s *resultReader) share(ctx context.Context, page []questions.Numbers) error {
 	if err := s.plan(ctx, fixedPlans); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *asked) share(ctx context.Context, page []questions.Numbers) error {
 }
 
 // shareInto adds a statement that reads what some numbers are of into a map. fields are where a row's columns go.
-func shareInto[T any](s *asked, batch *pgx.Batch, sql string, numbers []int64, all map[int64]*T, fields func(*T) []any) {
+func shareInto[T any](s *resultReader, batch *pgx.Batch, sql string, numbers []int64, all map[int64]*T, fields func(*T) []any) {
 	if len(numbers) == 0 {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	askedSQL = `SELECT ` + stateColumns + `, r.tallied FROM ` + newestCounter + ` r`
+	questionStateSQL = `SELECT ` + stateColumns + `, r.tallied FROM ` + newestCounter + ` r`
 
 	// localSettingsSQL sets $1 to $2 until the transaction ends.
 	localSettingsSQL = `SELECT count(set_config(s.name, s.value, true)) FROM unnest($1::text[], $2::text[]) AS s(name, value)`
@@ -129,7 +129,7 @@ func (q *question) addIDs(part engine.Part, f *engine.Filter, limit int) {
 	q.add(" LIMIT ", limit)
 }
 
-// What addFew looks reports up by. cluster + 0 and namespace || ” keep the plan from indexes by other columns.
+// What addSelective looks reports up by. cluster + 0 and namespace || ” keep the plan from indexes by other columns.
 const (
 	reportsWithVerdicts = "r.cluster + 0 = $1 AND r.verdicts && "
 	reportsWithScopes   = "r.cluster = $1 AND r.scope = ANY("
@@ -143,8 +143,9 @@ const (
 	UNION ALL SELECT y.seconds FROM docket.result y WHERE y.cluster = $1 AND y.object = r.object`
 )
 
-// addFew selects the reports of some verdicts or subjects, or those that meet a condition on themselves or on times.
-func (q *question) addFew(part engine.Part, f *engine.Filter, ids []int64, namespace *string, limit int) {
+// addSelective selects the reports of some verdicts or subjects, or those that meet a condition on themselves or on
+// times.
+func (q *question) addSelective(part engine.Part, f *engine.Filter, ids []int64, namespace *string, limit int) {
 	reports := func() {
 		if namespace != nil {
 			q.add(" AND r.namespace || '' = ", *namespace)
@@ -222,9 +223,9 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 	}
 }
 
-// resultsOfTwins selects the results of the reports $2 that are about the subjects $3, 0 for none, with what tells
-// twins.
-const resultsOfTwins = "SELECT " + pageColumns + `, v.source, v.policy, v.rule FROM unnest($2::int8[]) AS w(object)
+// resultsOfDuplicates selects the results of the reports $2 that are about the subjects $3, 0 for none, with what tells
+// duplicates.
+const resultsOfDuplicates = "SELECT " + pageColumns + `, v.source, v.policy, v.rule FROM unnest($2::int8[]) AS w(object)
 CROSS JOIN LATERAL (SELECT * FROM docket.report WHERE cluster = $1 AND object = w.object LIMIT 1) r
 CROSS JOIN LATERAL (` + resultsOfReport + ` OFFSET 0) x
 CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict LIMIT 1) v
@@ -245,11 +246,11 @@ var (
 	subjectsByNumber = byNumber(subjectTable.list("t."), "subject", "id")
 )
 
-// addReportResults appends the results x of all reports r that meet a condition. If results are apart, they are looked
+// addReportResults appends the results x of all reports r that meet a condition. If results are confined, they are looked
 // up for each report.
-func (q *question) addReportResults(reports *engine.Filter, apart bool) {
+func (q *question) addReportResults(reports *engine.Filter, confined bool) {
 	own := "JOIN docket.result y ON y.cluster = $1 AND y.object = r.object"
-	if apart {
+	if confined {
 		own = "CROSS JOIN LATERAL (SELECT * FROM docket.result WHERE cluster + 0 = $1 AND object = r.object OFFSET 0) y"
 	}
 	// Twice, and not in a join of both: most results are in the rows of their reports.
@@ -267,11 +268,11 @@ func (q *question) addReportResults(reports *engine.Filter, apart bool) {
 ) x CROSS JOIN LATERAL (SELECT x.object, x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 }
 
-// apart reports whether a condition is on results of some namespaces only. Then nothing is looked at that others refer
+// confined reports whether a condition is on results of some namespaces only. Then nothing is looked at that others refer
 // to, whatever statistics say: how long that takes would tell what the others have.
-func apart(f *engine.Filter) bool {
-	_, apart := f.Demands(engine.FieldNamespace)
-	return apart
+func confined(f *engine.Filter) bool {
+	_, confined := f.Demands(engine.FieldNamespace)
+	return confined
 }
 
 // ownRow joins the one row of a table that has a number, looked up for each row before it.
@@ -280,9 +281,9 @@ func ownRow(join, table, number, name string) string {
 }
 
 // joinParts appends the tables v and s that fields of some parts of results x need. Their rows are looked up for each
-// result if results are apart.
-func (q *question) joinParts(parts engine.Part, apart bool) {
-	if apart {
+// result if results are confined.
+func (q *question) joinParts(parts engine.Part, confined bool) {
+	if confined {
 		if parts&engine.PartVerdict != 0 {
 			q.WriteString("\n" + ownRow("CROSS", "verdict", "x.verdict", "v"))
 		}

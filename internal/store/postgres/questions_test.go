@@ -32,17 +32,17 @@ func questionStatements() map[string]string {
 	add("page", func(q *question) { q.addRows(in, everything, 500, true) })
 	add("reports", func(q *question) { q.addRows(in, everything, 500, false) })
 	add("page by verdicts alone", func(q *question) { q.addRows(in, questions.Condition{Filter: fails}, 500, true) })
-	templates, apart := engine.CountQuery{By: []engine.Field{engine.FieldTemplate}, Limit: 1}, engine.Both(everything.Filter, engine.Equal(engine.FieldNamespace, "n"))
-	add("results of a namespace", func(q *question) { q.addResults(&templates, apart) })
-	add("first of a namespace", func(q *question) { q.addFirst(&engine.OrderQuery{OrderBy: engine.FieldSeverity, Limit: 1}, apart) })
+	templates, confined := engine.CountQuery{By: []engine.Field{engine.FieldTemplate}, Limit: 1}, engine.Both(everything.Filter, engine.Equal(engine.FieldNamespace, "n"))
+	add("results of a namespace", func(q *question) { q.addResults(&templates, confined) })
+	add("first of a namespace", func(q *question) { q.addFirst(&engine.OrderQuery{OrderBy: engine.FieldSeverity, Limit: 1}, confined) })
 	for name, sql := range map[string]string{
-		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber, "twins": resultsOfTwins,
+		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber, "duplicates": resultsOfDuplicates,
 	} {
 		add(name, func(q *question) { q.WriteString(sql) })
 	}
-	add("reports of verdicts", func(q *question) { q.addFew(engine.PartVerdict, nil, []int64{1}, nil, 1) })
-	add("reports about subjects", func(q *question) { q.addFew(engine.PartSubject, nil, []int64{1}, nil, 1) })
-	add("reports about subjects in a namespace", func(q *question) { q.addFew(engine.PartSubject, nil, []int64{1}, &namespace, 1) })
+	add("reports of verdicts", func(q *question) { q.addSelective(engine.PartVerdict, nil, []int64{1}, nil, 1) })
+	add("reports about subjects", func(q *question) { q.addSelective(engine.PartSubject, nil, []int64{1}, nil, 1) })
+	add("reports about subjects in a namespace", func(q *question) { q.addSelective(engine.PartSubject, nil, []int64{1}, &namespace, 1) })
 	return all
 }
 
@@ -51,7 +51,7 @@ func TestQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	e := openCluster(t, testenv.Postgres(t).Database(t), "main")
 	run := func(ctx context.Context) error {
-		return e.ask(ctx, "sleep", "", func(ctx context.Context, s *asked) error {
+		return e.ask(ctx, "sleep", "", func(ctx context.Context, s *resultReader) error {
 			_, err := s.tx.Exec(ctx, "SELECT pg_sleep(3600)")
 			return err
 		})
@@ -85,7 +85,7 @@ func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 	if n := e.questions.Stat().TotalConns(); n > 0 {
 		t.Errorf("%d connections were opened before they were needed", n)
 	}
-	err := e.ask(t.Context(), "look", "", func(ctx context.Context, s *asked) error {
+	err := e.ask(t.Context(), "look", "", func(ctx context.Context, s *resultReader) error {
 		var timeout, readOnly, isolation string
 		err := s.tx.QueryRow(ctx, `SELECT current_setting('statement_timeout'), current_setting('transaction_read_only'),
 			current_setting('transaction_isolation')`).Scan(&timeout, &readOnly, &isolation)

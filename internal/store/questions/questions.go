@@ -58,7 +58,7 @@ type Condition struct {
 	Entries int64
 	// Confined says that only the verdicts of the results that are read are looked at: nobody learns from the time that
 	// an answer takes what there is in other namespaces.
-	Apart bool
+	Confined bool
 }
 
 // Row is a result row, and where the engine finds it.
@@ -78,17 +78,17 @@ type Source interface {
 	// counters are not kept.
 	Counted(ctx context.Context, q engine.CountQuery) (results int64, known bool, err error)
 
-	// Few returns the reports that have rows which meet a condition on one part of results, in any order and more than
-	// once or not. It gives up, and returns false, when that is more than limit. It may be asked about a namespace for
-	// subjects only.
-	Few(ctx context.Context, part engine.Part, condition Condition, namespace *string, limit int) (reports []engine.ReportPlace, few bool, err error)
+	// Selective returns the reports that have rows which meet a condition on one part of results, in any order and more
+	// than once or not. It gives up, and returns false, when that is more than limit. It may be asked about a namespace
+	// for subjects only.
+	Selective(ctx context.Context, part engine.Part, condition Condition, namespace *string, limit int) (reports []engine.ReportPlace, selective bool, err error)
 
 	// Read returns the first rows in some windows that meet a condition, in the order of windows and keys. Those of a
 	// report are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
 
-	// ReadTwins returns all rows that are twins of some rows, and these, in any order.
-	ReadTwins(ctx context.Context, of *Twins) ([]Row, error)
+	// ReadDuplicates returns all rows that are duplicates of some rows, and these, in any order.
+	ReadDuplicates(ctx context.Context, of *Duplicates) ([]Row, error)
 }
 
 // Rows answers a RowQuery, which was checked, without the State.
@@ -102,7 +102,7 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 	if err != nil {
 		return engine.RowPage{}, err
 	}
-	condition := Condition{Filter: q.Filter, Entries: entries, Apart: q.Namespace != nil}
+	condition := Condition{Filter: q.Filter, Entries: entries, Confined: q.Namespace != nil}
 	var page engine.RowPage
 	var rows []Row
 	for size := firstWindows; len(windows) > 0 && len(rows) < q.Limit; size *= 4 {
@@ -120,7 +120,7 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 		}
 	}
 	if q.Twins {
-		if page.Twins, err = TwinsOf(ctx, source, rows); err != nil {
+		if page.Twins, err = DuplicatesOf(ctx, source, rows); err != nil {
 			return engine.RowPage{}, err
 		}
 	}
@@ -141,12 +141,12 @@ func complete(ctx context.Context, source Source, q engine.RowQuery, rows []Row)
 // RowsAbout answers Questions.RowsAbout, without the State.
 func RowsAbout(ctx context.Context, source Source, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
 	condition := Condition{Subject: &id}
-	reports, few, err := source.Few(ctx, engine.PartSubject, condition, &namespace, most)
+	reports, selective, err := source.Selective(ctx, engine.PartSubject, condition, &namespace, most)
 	if err != nil {
 		return engine.RowPage{}, err
 	}
 	windows := namedWindows(kinds, inOrderOfPlaces(reports))
-	if !few {
+	if !selective {
 		windows = wholeWindows(kinds, places(kinds, namespace))
 	}
 	rows, err := source.Read(ctx, windows, condition, 0)
@@ -172,8 +172,8 @@ func ResultRows(rows []Row) []engine.ResultRow {
 
 // windowsOf returns what has to be read for a query, and the entries of the condition on it.
 func windowsOf(ctx context.Context, source Source, q engine.RowQuery) (windows []Window, entries int64, err error) {
-	reports, few, entries, err := fewReports(ctx, source, q)
-	if err != nil || few {
+	reports, selective, entries, err := selectiveReports(ctx, source, q)
+	if err != nil || selective {
 		reports = slices.DeleteFunc(inOrderOfPlaces(reports), func(p engine.ReportPlace) bool { return !q.Behind(p) })
 		return namedWindows(q.Kinds, reports), 0, err
 	}
@@ -268,27 +268,27 @@ func reportsOf(places []Place, names []string) []engine.ReportPlace {
 	return reports
 }
 
-// Windows returns what has to be read to count rows: few is false where that is everything.
-func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows []Window, few bool, err error) {
+// Windows returns what has to be read to count rows: selective is false where that is everything.
+func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows []Window, selective bool, err error) {
 	rows := engine.RowQuery{Kinds: q.Kinds, Namespace: namespaceOf(q.Namespace, q.Filter), Filter: q.Filter}
 	_, named := q.Filter.Demands(engine.FieldReport)
 	if rows.Namespace == nil && !named {
-		reports, few, _, err := fewReports(ctx, source, rows)
-		return namedWindows(q.Kinds, inOrderOfPlaces(reports)), few, err
+		reports, selective, _, err := selectiveReports(ctx, source, rows)
+		return namedWindows(q.Kinds, inOrderOfPlaces(reports)), selective, err
 	}
 	windows, _, err = windowsOf(ctx, source, rows)
 	return windows, true, err
 }
 
-// fewReports looks for a part of results of which the filter demands what few have. Where those are verdicts that many
-// have, it returns how many.
-func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, entries int64, err error) {
+// selectiveReports looks for a part of results of which the filter demands what few have. Where those are verdicts that
+// many have, it returns how many.
+func selectiveReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, selective bool, entries int64, err error) {
 	if _, must := q.Filter.Demands(engine.FieldReport); must {
 		return nil, false, 0, nil // That is fewer.
 	}
 	if q.Namespace != nil {
-		reports, few, err = fewOfNamespace(ctx, source, q)
-		return reports, few, 0, err
+		reports, selective, err = selectiveInNamespace(ctx, source, q)
+		return reports, selective, 0, err
 	}
 	for _, part := range []engine.Part{engine.PartSubject, engine.PartVerdict, engine.PartReport, engine.PartSeconds} {
 		condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == part && !onlyPlaces(f) })
@@ -306,9 +306,9 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 				continue
 			}
 		}
-		reports, few, err = source.Few(ctx, part, Condition{Filter: condition}, q.Namespace, most)
-		if err != nil || few {
-			return reports, few, 0, err
+		reports, selective, err = source.Selective(ctx, part, Condition{Filter: condition}, q.Namespace, most)
+		if err != nil || selective {
+			return reports, selective, 0, err
 		}
 	}
 	return nil, false, entries, nil
@@ -325,10 +325,10 @@ func manyCounted(ctx context.Context, source Source, q engine.RowQuery, conditio
 	return entries, err
 }
 
-// fewOfNamespace is fewReports in a namespace. It is read as a whole, because all indexes are of all namespaces: how
-// long they take tells what the others have. Only in one with many results are those looked up that are about something
-// of a name.
-func fewOfNamespace(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, err error) {
+// selectiveInNamespace is selectiveReports in a namespace. It is read as a whole, because all indexes are of all
+// namespaces: how long they take tells what the others have. Only in one with many results are those looked up that are
+// about something of a name.
+func selectiveInNamespace(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, selective bool, err error) {
 	condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSubject })
 	_, named := condition.Demands(engine.FieldSubjectName)
 	_, known := condition.Demands(engine.FieldSubjectUID)
@@ -339,7 +339,7 @@ func fewOfNamespace(ctx context.Context, source Source, q engine.RowQuery) (repo
 	if err != nil || results <= most {
 		return nil, false, err
 	}
-	return source.Few(ctx, engine.PartSubject, Condition{Filter: condition}, q.Namespace, most)
+	return source.Selective(ctx, engine.PartSubject, Condition{Filter: condition}, q.Namespace, most)
 }
 
 // Named selects the verdicts as they are stored whose messages have placeholders for the names of the subject.

@@ -24,8 +24,8 @@ type fake struct {
 	// counted is the number of results that a filter selects, 0 for unknown, and ofNamespace that of all in one.
 	counted, ofNamespace int64
 	read                 []string
-	// asked are the parts of results of which few were looked for, and what was counted in all namespaces.
-	asked []string
+	// calls are the parts of results of which few were looked for, and what was counted in all namespaces.
+	calls []string
 	// condition is the last one.
 	condition questions.Condition
 }
@@ -34,7 +34,7 @@ func (f *fake) Counted(_ context.Context, q engine.CountQuery) (int64, bool, err
 	if q.Namespace != nil {
 		return f.ofNamespace, f.ofNamespace > 0, nil
 	}
-	f.asked = append(f.asked, "count")
+	f.calls = append(f.calls, "count")
 	return f.counted, f.counted > 0, nil
 }
 
@@ -42,8 +42,8 @@ func (f *fake) Places(context.Context, *engine.Filter, questions.Place, int) ([]
 	return slices.Clone(f.places), nil
 }
 
-func (f *fake) Few(_ context.Context, part engine.Part, _ questions.Condition, _ *string, _ int) ([]engine.ReportPlace, bool, error) {
-	f.asked = append(f.asked, fmt.Sprint("part ", part))
+func (f *fake) Selective(_ context.Context, part engine.Part, _ questions.Condition, _ *string, _ int) ([]engine.ReportPlace, bool, error) {
+	f.calls = append(f.calls, fmt.Sprint("part ", part))
 	return slices.Clone(f.few), f.few != nil, nil
 }
 
@@ -55,7 +55,9 @@ func (f *fake) Read(_ context.Context, windows []questions.Window, condition que
 	return nil, nil
 }
 
-func (f *fake) ReadTwins(context.Context, *questions.Twins) ([]questions.Row, error) { return nil, nil }
+func (f *fake) ReadDuplicates(context.Context, *questions.Duplicates) ([]questions.Row, error) {
+	return nil, nil
+}
 
 func TestWindows(t *testing.T) {
 	t.Parallel()
@@ -124,7 +126,7 @@ func TestNamespaceIsApart(t *testing.T) {
 	for name, test := range map[string]struct {
 		results int64
 		q       engine.RowQuery
-		asked   []string
+		calls   []string
 	}{
 		"verdicts":                       {9000, engine.RowQuery{Namespace: &namespace, Filter: fail}, nil},
 		"verdicts, by a filter":          {9000, engine.RowQuery{Filter: engine.Both(fail, in)}, nil},
@@ -142,8 +144,8 @@ func TestNamespaceIsApart(t *testing.T) {
 			if _, err := questions.Rows(t.Context(), &source, test.q); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(source.asked, test.asked) || !source.condition.Apart || source.condition.Entries != 0 {
-				t.Errorf("asked %q, not %q; condition %+v", source.asked, test.asked, source.condition)
+			if !slices.Equal(source.calls, test.calls) || !source.condition.Confined || source.condition.Entries != 0 {
+				t.Errorf("asked %q, not %q; condition %+v", source.calls, test.calls, source.condition)
 			}
 		})
 	}

@@ -102,13 +102,13 @@ func questionStatements() map[string]string {
 	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
 	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
 	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
-	all["resultsOfTwins"], all["identitiesByNumber"] = resultsOfTwins, identitiesByNumber
+	all["resultsOfDuplicates"], all["identitiesByNumber"] = resultsOfDuplicates, identitiesByNumber
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
 	for name, f := range map[string]*engine.Filter{
 		"Verdict": fails, "Report": engine.Equal(engine.FieldReportUID, "n"), "Seconds": {Operator: engine.LessThan, Field: engine.FieldSeconds},
 	} {
-		add("questionFew"+name, func(t *sqlText) { t.addFew(waysTo[f.Parts()], 1, f, 1) })
+		add("questionFew"+name, func(t *sqlText) { t.addSelective(waysTo[f.Parts()], 1, f, 1) })
 	}
 	for name, f := range map[string]*engine.Filter{
 		"Kind": pods, "Name": engine.Equal(engine.FieldSubjectName, "n"), "UID": engine.Equal(engine.FieldSubjectUID, "n"),

@@ -17,28 +17,28 @@ import (
 )
 
 // enginePair is two engines that get the same ops. One treats most reports as large.
-type twins struct {
+type enginePair struct {
 	testing.TB
 	path         string
 	large, plain *sqlite.Engine
 	revisions    map[string]engine.Revision
 }
 
-func newTwins(t testing.TB) *twins {
+func newEnginePair(t testing.TB) *enginePair {
 	t.Helper()
-	w := &twins{TB: t, path: filepath.Join(t.TempDir(), "large.db"), revisions: map[string]engine.Revision{}}
+	w := &enginePair{TB: t, path: filepath.Join(t.TempDir(), "large.db"), revisions: map[string]engine.Revision{}}
 	w.plain = open(t, sqlite.Options{Path: filepath.Join(t.TempDir(), "plain.db"), Cluster: "main"})
 	w.open()
 	return w
 }
 
-func (w *twins) open() {
+func (w *enginePair) open() {
 	w.large = open(w.TB, sqlite.Options{Path: w.path, Cluster: "main"})
 	w.large.SetLargeReport(3, 2, 100)
 }
 
 // op returns a change of report n, which is to have some results.
-func (w *twins) op(n int64, results int, random *rand.Rand) engine.Op {
+func (w *enginePair) op(n int64, results int, random *rand.Rand) engine.Op {
 	op := enginetest.Report(n)
 	all := op.Projection.Results
 	op.Projection.Results = nil
@@ -56,8 +56,8 @@ func (w *twins) op(n int64, results int, random *rand.Rand) engine.Op {
 	return op
 }
 
-// commit commits an op, with what was prepared of it, and compares the twins.
-func (w *twins) commit(op engine.Op) {
+// commit commits an op, with what was prepared of it, and compares the two engines.
+func (w *enginePair) commit(op engine.Op) {
 	w.Helper()
 	var after []engine.Batch
 	for _, e := range []*sqlite.Engine{w.large, w.plain} {
@@ -82,7 +82,7 @@ func (w *twins) commit(op engine.Op) {
 }
 
 // prepare prepares an op with the one that has large reports. Nobody may see anything of that.
-func (w *twins) prepare(op *engine.Op) (release func()) {
+func (w *enginePair) prepare(op *engine.Op) (release func()) {
 	w.Helper()
 	release, err := w.large.Prepare(w.Context(), op)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *twins) prepare(op *engine.Op) (release func()) {
 }
 
 // compare compares what SQL shows.
-func (w *twins) compare(when string) {
+func (w *enginePair) compare(when string) {
 	w.Helper()
 	for _, view := range []string{
 		"SELECT * FROM policy_results ORDER BY report, result_index", "SELECT * FROM policy_report_summaries ORDER BY uid",
@@ -115,7 +115,7 @@ func (w *twins) compare(when string) {
 }
 
 // count returns the number of rows of a table of the one that has large reports.
-func (w *twins) count(table string) int64 {
+func (w *enginePair) count(table string) int64 {
 	w.Helper()
 	n, err := w.large.CountRows(w.Context(), table)
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *twins) count(table string) int64 {
 // TestLargeReportsAreSeenAlike: large reports take other ways than others, and show the same.
 func TestLargeReportsAreSeenAlike(t *testing.T) {
 	t.Parallel()
-	w := newTwins(t)
+	w := newEnginePair(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 150 {
 		op := w.op(int64(random.IntN(6)), random.IntN(9), random)
@@ -170,7 +170,7 @@ func TestLargeReportsAreSeenAlike(t *testing.T) {
 // TestPreparedButNotCommitted: what was prepared goes away, whatever becomes of its op.
 func TestPreparedButNotCommitted(t *testing.T) {
 	t.Parallel()
-	w := newTwins(t)
+	w := newEnginePair(t)
 	random := rand.New(rand.NewPCG(7, 8))
 	first, second := w.op(1, 7, random), w.op(2, 7, random)
 	giveUp := w.prepare(&first)
@@ -210,7 +210,7 @@ func TestPreparedButNotCommitted(t *testing.T) {
 // TestLargeReportsChangeByDifference: a change of a few results is written by its commit.
 func TestLargeReportsChangeByDifference(t *testing.T) {
 	t.Parallel()
-	w := newTwins(t)
+	w := newEnginePair(t)
 	op := w.op(1, 9, rand.New(rand.NewPCG(9, 10)))
 	release := w.prepare(&op)
 	w.commit(op)

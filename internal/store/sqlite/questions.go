@@ -23,7 +23,7 @@ const questionTimeout = 30 * time.Second
 // Rows implements engine.Questions.
 func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPage, err error) {
 	if err = q.Check(); err == nil {
-		err = e.ask(ctx, "", func(s *asked) (err error) {
+		err = e.ask(ctx, "", func(s *resultReader) (err error) {
 			page, err = questions.Rows(s.ctx, s, q)
 			page.State = s.state
 			return err
@@ -34,7 +34,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPa
 
 // RowsAbout implements engine.Questions.
 func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (page engine.RowPage, err error) {
-	err = e.ask(ctx, "", func(s *asked) (err error) {
+	err = e.ask(ctx, "", func(s *resultReader) (err error) {
 		page, err = questions.RowsAbout(s.ctx, s, namespace, kinds, id)
 		page.State = s.state
 		return err
@@ -45,7 +45,7 @@ func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine
 // Count implements engine.Questions.
 func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.Counts, err error) {
 	if err = q.Check(); err == nil {
-		err = e.ask(ctx, q.Cluster, func(s *asked) (err error) {
+		err = e.ask(ctx, q.Cluster, func(s *resultReader) (err error) {
 			counts, err = s.count(q)
 			counts.State = s.state
 			return err
@@ -54,8 +54,8 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.
 	return counts, classify("count results", err)
 }
 
-// asked is a snapshot in which a question is answered.
-type asked struct {
+// resultReader is a snapshot in which a question is answered.
+type resultReader struct {
 	*snapshot
 
 	// cluster is the one that is asked about.
@@ -66,11 +66,11 @@ type asked struct {
 	shared *questions.Texts
 }
 
-var _ questions.Source = (*asked)(nil)
+var _ questions.Source = (*resultReader)(nil)
 
 // ask runs f in a snapshot of its own, on a connection for questions, about a cluster: "" for the engine's own. Its
 // context also ends with the engine.
-func (e *Engine) ask(ctx context.Context, cluster string, f func(s *asked) error) error {
+func (e *Engine) ask(ctx context.Context, cluster string, f func(s *resultReader) error) error {
 	c, err := take(ctx, e, e.questions.conns)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (e *Engine) ask(ctx context.Context, cluster string, f func(s *asked) error
 	own, done := e.untilClosed(ctx)
 	defer done()
 	err = e.readOn(own, c, func(s *snapshot) error {
-		about := &asked{snapshot: s, cluster: e.cluster, shared: questions.NewTexts()}
+		about := &resultReader{snapshot: s, cluster: e.cluster, shared: questions.NewTexts()}
 		if cluster != "" {
 			if err := about.turn(cluster); err != nil {
 				return err
@@ -122,7 +122,7 @@ func (e *Engine) untilClosed(ctx context.Context) (own context.Context, done fun
 }
 
 // Places implements questions.Source.
-func (s *asked) Places(_ context.Context, counted *engine.Filter, from questions.Place, enough int) ([]questions.Place, error) {
+func (s *resultReader) Places(_ context.Context, counted *engine.Filter, from questions.Place, enough int) ([]questions.Place, error) {
 	var found []questions.Place
 	var sql sqlText
 	if !s.tallied {
@@ -147,7 +147,7 @@ func (s *asked) Places(_ context.Context, counted *engine.Filter, from questions
 }
 
 // Counted implements questions.Source.
-func (s *asked) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
+func (s *resultReader) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
 	if !s.tallied {
 		return 0, false, nil
 	}
@@ -159,7 +159,7 @@ func (s *asked) Counted(_ context.Context, q engine.CountQuery) (int64, bool, er
 }
 
 // windows returns windows as the JSON that statements take: names of Kubernetes and numbers.
-func (s *asked) windows(windows []questions.Window) (string, error) {
+func (s *resultReader) windows(windows []questions.Window) (string, error) {
 	list := make([][5]any, 0, len(windows))
 	for _, w := range windows {
 		resource, err := s.engine.resource(s.conn, w.Resource)
@@ -185,7 +185,7 @@ FROM cluster AS c ORDER BY c.name`
 )
 
 // turn makes a cluster the one that is asked about.
-func (s *asked) turn(cluster string) error {
+func (s *resultReader) turn(cluster string) error {
 	var demands engine.Demands
 	found, err := s.one(into(&s.cluster, &demands.Reader), selectReadable, cluster)
 	switch {
@@ -207,7 +207,7 @@ func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) (clust
 	if err != nil {
 		return nil, err
 	}
-	err = e.ask(ctx, "", func(s *asked) error {
+	err = e.ask(ctx, "", func(s *resultReader) error {
 		return s.query(s.ctx, func(row []driver.Value) error {
 			var c engine.Cluster
 			var seen, changed, served int64
@@ -223,13 +223,13 @@ func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) (clust
 	return clusters, classify("list the clusters", err)
 }
 
-// Few implements questions.Source.
-func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
+// Selective implements questions.Source.
+func (s *resultReader) Selective(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
 	if part == engine.PartSubject {
-		return s.fewAbout(condition, namespace, limit)
+		return s.selectiveAbout(condition, namespace, limit)
 	}
 	var sql sqlText
-	sql.addFew(waysTo[part], s.cluster, condition.Filter, limit+1)
+	sql.addSelective(waysTo[part], s.cluster, condition.Filter, limit+1)
 	found, err := s.reportPlaces(&sql)
 	if err != nil || len(found) > limit {
 		return nil, false, err
@@ -237,9 +237,9 @@ func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Con
 	return found, true, nil
 }
 
-// fewAbout is Few for subjects. That these alone are more than the limit is answer enough: what nothing is about any
-// more goes in time.
-func (s *asked) fewAbout(condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
+// selectiveAbout is Selective for subjects. That these alone are more than the limit is answer enough: what nothing is
+// about any more goes in time.
+func (s *resultReader) selectiveAbout(condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
 	subjects, err := s.subjects(condition, limit+1)
 	if err != nil || len(subjects) > limit {
 		return nil, false, err
@@ -264,7 +264,7 @@ func (s *asked) fewAbout(condition questions.Condition, namespace *string, limit
 }
 
 // subjects returns the first subjects that meet a condition, by their numbers.
-func (s *asked) subjects(condition questions.Condition, limit int) (numbers []int64, err error) {
+func (s *resultReader) subjects(condition questions.Condition, limit int) (numbers []int64, err error) {
 	if condition.Subject != nil {
 		return []int64{*condition.Subject}, nil
 	}
@@ -278,7 +278,7 @@ func (s *asked) subjects(condition questions.Condition, limit int) (numbers []in
 }
 
 // reportPlaces returns the reports that a statement selects.
-func (s *asked) reportPlaces(sql *sqlText) (found []engine.ReportPlace, err error) {
+func (s *resultReader) reportPlaces(sql *sqlText) (found []engine.ReportPlace, err error) {
 	err = s.scan(func(row []driver.Value) error {
 		var place engine.ReportPlace
 		scan(row, &place.Namespace, &place.Kind, &place.Name)

@@ -29,9 +29,9 @@ type groupSums struct {
 	policies, sources map[int32]struct{}
 }
 
-// census counts results.
-type census struct {
-	*asked
+// groupCounts counts results.
+type groupCounts struct {
+	*resultReader
 
 	q      engine.CountQuery
 	groups map[group]*groupSums
@@ -41,15 +41,15 @@ type census struct {
 	policies, sources fieldValues
 }
 
-func newCensus(s *asked, q engine.CountQuery) *census {
+func newGroupCounts(s *resultReader, q engine.CountQuery) *groupCounts {
 	stored := func(fields ...engine.Field) fieldValues {
 		if q.Counted() && s.tallied {
 			return newValues(fields, "outcome AS o", fieldColumns.Counted, engine.PartVerdict)
 		}
 		return newValues(fields, "verdict AS v", fieldColumns.Stored, engine.PartVerdict)
 	}
-	c := &census{
-		asked: s, q: q, groups: map[group]*groupSums{},
+	c := &groupCounts{
+		resultReader: s, q: q, groups: map[group]*groupSums{},
 		reports:  newValues(q.By, "", nil, engine.PartReport),
 		verdicts: stored(q.By...),
 		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
@@ -65,19 +65,19 @@ func newCensus(s *asked, q engine.CountQuery) *census {
 }
 
 // needsVerdicts reports whether the query asks for anything that verdicts, or outcomes, say.
-func (c *census) needsVerdicts() bool {
+func (c *groupCounts) needsVerdicts() bool {
 	return len(c.verdicts.fields) > 0 || c.q.Policies || c.q.Sources
 }
 
 // load reads the values of all rows of some tables, if they are asked for. In a namespace, values are read when rows
 // need them.
-func (c *census) load(tables ...*fieldValues) error {
+func (c *groupCounts) load(tables ...*fieldValues) error {
 	if c.q.Namespace != nil {
 		return nil
 	}
 	for _, v := range tables {
 		if len(v.fields) > 0 {
-			if err := v.load(c.asked, nil); err != nil {
+			if err := v.load(c.resultReader, nil); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (c *census) load(tables ...*fieldValues) error {
 }
 
 // count answers a query.
-func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
+func (s *resultReader) count(q engine.CountQuery) (engine.Counts, error) {
 	var err error
 	counted := q.Counted() && s.tallied
 	if !counted {
@@ -94,7 +94,7 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 			return engine.Counts{}, err
 		}
 	}
-	c := newCensus(s, q)
+	c := newGroupCounts(s, q)
 	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	if counted {
 		err = c.readCounters(filter)
@@ -108,7 +108,7 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 }
 
 // readCounters adds the counters that meet a condition.
-func (c *census) readCounters(filter *engine.Filter) error {
+func (c *groupCounts) readCounters(filter *engine.Filter) error {
 	outcomes := c.needsVerdicts()
 	if err := c.load(&c.verdicts, &c.policies, &c.sources); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *census) readCounters(filter *engine.Filter) error {
 		}
 		if outcomes {
 			var err error
-			if of.verdict, err = c.verdicts.of(c.asked, row[1]); err != nil {
+			if of.verdict, err = c.verdicts.of(c.resultReader, row[1]); err != nil {
 				return err
 			}
 		}
@@ -141,7 +141,7 @@ func (c *census) readCounters(filter *engine.Filter) error {
 }
 
 // ofVerdicts reports whether all that is asked for is in verdicts, and about all results that there are.
-func (c *census) ofVerdicts() (bool, error) {
+func (c *groupCounts) ofVerdicts() (bool, error) {
 	parts := c.q.Filter.Parts()
 	for _, field := range c.q.By {
 		parts |= field.Part()
@@ -160,7 +160,7 @@ func (c *census) ofVerdicts() (bool, error) {
 }
 
 // readVerdictsOr adds what readVerdicts does where that is all, and else what readResults does.
-func (c *census) readVerdictsOr(filter *engine.Filter) error {
+func (c *groupCounts) readVerdictsOr(filter *engine.Filter) error {
 	all, err := c.ofVerdicts()
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (c *census) readVerdictsOr(filter *engine.Filter) error {
 
 // readVerdicts adds the results of each verdict that meets the filter, which the index of verdicts has. No result is
 // read.
-func (c *census) readVerdicts() error {
+func (c *groupCounts) readVerdicts() error {
 	for _, v := range []*fieldValues{&c.verdicts, &c.policies, &c.sources} {
 		v.only = c.q.Filter
 	}
@@ -183,7 +183,7 @@ func (c *census) readVerdicts() error {
 	var sql sqlText
 	sql.addVerdictCounts(c.cluster, c.q.Filter)
 	return c.scan(func(row []driver.Value) error {
-		of, err := c.verdicts.of(c.asked, row[0])
+		of, err := c.verdicts.of(c.resultReader, row[0])
 		if err != nil {
 			return err
 		}
@@ -197,25 +197,25 @@ func (c *census) readVerdicts() error {
 }
 
 // readResults adds the results that meet a condition.
-func (c *census) readResults(filter *engine.Filter) error {
-	windows, few, err := questions.Windows(c.ctx, c, c.q)
+func (c *groupCounts) readResults(filter *engine.Filter) error {
+	windows, selective, err := questions.Windows(c.ctx, c, c.q)
 	if err != nil {
 		return err
 	}
 	in := ""
-	if few {
+	if selective {
 		if in, err = c.windows(windows); err != nil {
 			return err
 		}
 	}
-	if !few {
+	if !selective {
 		if err := c.load(&c.verdicts, &c.policies, &c.sources, &c.subjects); err != nil {
 			return err
 		}
 	}
 	seconds, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
 	messages := &madeMessages{}
-	if !few {
+	if !selective {
 		if messages, err = c.messages(others); err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (c *census) readResults(filter *engine.Filter) error {
 }
 
 // wanted returns what has to be read of each result.
-func (c *census) wanted(seconds *engine.Filter) (parts engine.Part) {
+func (c *groupCounts) wanted(seconds *engine.Filter) (parts engine.Part) {
 	if c.needsVerdicts() {
 		parts |= engine.PartVerdict
 	}
@@ -272,12 +272,12 @@ type rowOf struct {
 	seconds          int64
 }
 
-func (c *census) add(reports *reportValues, result rowOf) error {
-	verdict, err := c.verdicts.of(c.asked, result.verdict)
+func (c *groupCounts) add(reports *reportValues, result rowOf) error {
+	verdict, err := c.verdicts.of(c.resultReader, result.verdict)
 	if err != nil {
 		return err
 	}
-	subject, err := c.subjects.of(c.asked, result.subject)
+	subject, err := c.subjects.of(c.resultReader, result.subject)
 	if err != nil {
 		return err
 	}
@@ -301,16 +301,16 @@ func (c *census) add(reports *reportValues, result rowOf) error {
 }
 
 // distinguish notes the policy and the source of a verdict, or outcome, if they are counted.
-func (c *census) distinguish(s *groupSums, verdict driver.Value) error {
+func (c *groupCounts) distinguish(s *groupSums, verdict driver.Value) error {
 	if s.policies != nil {
-		n, err := c.policies.of(c.asked, verdict)
+		n, err := c.policies.of(c.resultReader, verdict)
 		if err != nil {
 			return err
 		}
 		s.policies[n] = struct{}{}
 	}
 	if s.sources != nil {
-		n, err := c.sources.of(c.asked, verdict)
+		n, err := c.sources.of(c.resultReader, verdict)
 		if err != nil {
 			return err
 		}
@@ -320,7 +320,7 @@ func (c *census) distinguish(s *groupSums, verdict driver.Value) error {
 }
 
 // day returns the number of the day of a time: 0 if it is not asked for.
-func (c *census) day(seconds int64) int32 {
+func (c *groupCounts) day(seconds int64) int32 {
 	if len(c.days.fields) == 0 {
 		return 0
 	}
@@ -341,7 +341,7 @@ func (c *census) day(seconds int64) int32 {
 }
 
 // sums returns those of a group, and notes that it has results in a namespace.
-func (c *census) sums(of group, namespace string) (*groupSums, error) {
+func (c *groupCounts) sums(of group, namespace string) (*groupSums, error) {
 	s := c.groups[of]
 	if s == nil {
 		if allowed := max(engine.MaxGroups, c.q.Limit); len(c.groups) == allowed {
@@ -358,7 +358,7 @@ func (c *census) sums(of group, namespace string) (*groupSums, error) {
 }
 
 // newSums returns those of a group without results, with sets of what is counted: nil for what is not.
-func (c *census) newSums() *groupSums {
+func (c *groupCounts) newSums() *groupSums {
 	s := &groupSums{}
 	if c.q.Subjects {
 		s.subjects = map[int64]struct{}{}
@@ -376,7 +376,7 @@ func (c *census) newSums() *groupSums {
 }
 
 // answer returns the counts, of which no more are made at a time than twice what is answered.
-func (c *census) answer() engine.Counts {
+func (c *groupCounts) answer() engine.Counts {
 	if len(c.q.By) == 0 && len(c.groups) == 0 {
 		c.groups[group{}] = &groupSums{}
 	}
@@ -402,7 +402,7 @@ func (c *census) answer() engine.Counts {
 }
 
 // value returns that of a field in a group.
-func (c *census) value(of group, field engine.Field) string {
+func (c *groupCounts) value(of group, field engine.Field) string {
 	var v *fieldValues
 	var n int32
 	switch field.Part() {

@@ -21,7 +21,7 @@ import (
 // First implements engine.Questions.
 func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.RowPage, err error) {
 	if err = q.Check(); err == nil {
-		err = e.ask(ctx, q.Cluster, func(s *asked) (err error) {
+		err = e.ask(ctx, q.Cluster, func(s *resultReader) (err error) {
 			page, err = s.first(q)
 			page.State = s.state
 			return err
@@ -64,17 +64,17 @@ func (t *topRows) inOrder() []orderedRow {
 }
 
 // first answers a query.
-func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
+func (s *resultReader) first(q engine.OrderQuery) (engine.RowPage, error) {
 	var err error
 	if q.Filter, err = questions.Weigh(s.ctx, s, q.Kinds, q.Namespace, q.Filter); err != nil {
 		return engine.RowPage{}, err
 	}
-	windows, few, err := questions.Windows(s.ctx, s, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: q.Filter})
+	windows, selective, err := questions.Windows(s.ctx, s, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: q.Filter})
 	if err != nil {
 		return engine.RowPage{}, err
 	}
 	in := ""
-	if few {
+	if selective {
 		if in, err = s.windows(windows); err != nil {
 			return engine.RowPage{}, err
 		}
@@ -90,7 +90,7 @@ func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
 	page := engine.RowPage{More: len(rows) > q.Limit}
 	whole, err := s.rowsAt(rows[:min(len(rows), q.Limit)])
 	if err == nil && q.Twins {
-		page.Twins, err = questions.TwinsOf(s.ctx, s, whole)
+		page.Twins, err = questions.DuplicatesOf(s.ctx, s, whole)
 	}
 	page.Rows = questions.ResultRows(whole)
 	return page, err
@@ -116,7 +116,7 @@ func (t *topRows) scanner() func(row []driver.Value) error {
 }
 
 // rowsAt returns rows as a whole, in their order.
-func (s *asked) rowsAt(rows []orderedRow) ([]questions.Row, error) {
+func (s *resultReader) rowsAt(rows []orderedRow) ([]questions.Row, error) {
 	keys := make([][2]int64, len(rows))
 	for i := range rows {
 		keys[i] = [...]int64{rows[i].object, rows[i].position}

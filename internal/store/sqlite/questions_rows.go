@@ -14,7 +14,7 @@ import (
 )
 
 // Read implements questions.Source.
-func (s *asked) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
+func (s *resultReader) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
 	places, err := s.windows(windows)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 		limit = noLimit
 	}
 	how := named
-	if len(windows) > 0 && !windows[0].IsOne() && !condition.Apart {
+	if len(windows) > 0 && !windows[0].IsOne() && !condition.Confined {
 		if how, err = s.reading(condition, limit); err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 // reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of
 // verdicts costs less than a row of a report, whose pages have to be found; so it pays to read all entries if they are
 // fewer than the rows up to the limit, supposing that each report has its share.
-func (s *asked) reading(condition questions.Condition, limit int) (reading, error) {
+func (s *resultReader) reading(condition questions.Condition, limit int) (reading, error) {
 	if condition.Entries == 0 {
 		return allOfThem, nil
 	}
@@ -48,7 +48,7 @@ func (s *asked) reading(condition questions.Condition, limit int) (reading, erro
 }
 
 // readRows returns the rows that a statement with the columns of pageColumns selects, in its order.
-func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
+func (s *resultReader) readRows(sql *sqlText) ([]questions.Row, error) {
 	var page []questions.Numbers
 	err := s.scan(func(row []driver.Value) error {
 		page = append(page, numbersOf(row))
@@ -69,7 +69,7 @@ func numbersOf(row []driver.Value) (n questions.Numbers) {
 }
 
 // rowsOf adds what rows refer to.
-func (s *asked) rowsOf(page []questions.Numbers) ([]questions.Row, error) {
+func (s *resultReader) rowsOf(page []questions.Numbers) ([]questions.Row, error) {
 	if len(page) == 0 {
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func (s *asked) rowsOf(page []questions.Numbers) ([]questions.Row, error) {
 }
 
 // share reads what some rows refer to, unless it was read in this snapshot already.
-func (s *asked) share(page []questions.Numbers) error {
+func (s *resultReader) share(page []questions.Numbers) error {
 	reports, verdicts, subjects := s.shared.Want(page)
 	err := readShared(s, reportsByNumber, reports, s.shared.Reports, func(r *engine.ReportRow) []any {
 		return []any{&r.Namespace, &r.Kind, &r.Name, &r.UID, &r.CreatedAt}
@@ -96,7 +96,7 @@ func (s *asked) share(page []questions.Numbers) error {
 
 // readShared reads what some numbers are of into a map, in which what is missing stays nil. fields are where a row's
 // columns go.
-func readShared[T any](s *asked, query string, missing []int64, all map[int64]*T, fields func(*T) []any) error {
+func readShared[T any](s *resultReader, query string, missing []int64, all map[int64]*T, fields func(*T) []any) error {
 	if len(missing) == 0 {
 		return nil
 	}

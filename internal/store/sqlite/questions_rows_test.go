@@ -76,7 +76,7 @@ func TestReading(t *testing.T) {
 	} {
 		for _, limit := range []int{1, 5, 1000} {
 			read := func(how reading) (rows []questions.Row) {
-				err := e.ask(t.Context(), "", func(s *asked) error {
+				err := e.ask(t.Context(), "", func(s *resultReader) error {
 					in, err := s.windows(windows)
 					if err != nil {
 						return err
@@ -114,7 +114,7 @@ func TestReadingByEntries(t *testing.T) {
 		limit   int
 		want    reading
 	}{{0, 10, allOfThem}, {50, 10, byEntries}, {500, 10, allOfThem}, {500, 1000, byEntries}, {50, noLimit, allOfThem}} {
-		err := e.ask(t.Context(), "", func(s *asked) error {
+		err := e.ask(t.Context(), "", func(s *resultReader) error {
 			got, err := s.reading(questions.Condition{Entries: test.entries}, test.limit)
 			if err == nil && got != test.want {
 				t.Errorf("%d entries, limit %d: got %d, want %d", test.entries, test.limit, got, test.want)

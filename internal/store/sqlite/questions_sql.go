@@ -82,8 +82,8 @@ func (t *sqlText) addPlaces(cluster int64, counted *engine.Filter, from question
 func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 	places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	t.where(places, fieldColumns.Counted)
-	_, apart := counted.Demands(engine.FieldNamespace)
-	outcomes, mixed := others.Select(func(f *engine.Filter) bool { return !apart && f.Parts()&engine.PartReport == 0 })
+	_, confined := counted.Demands(engine.FieldNamespace)
+	outcomes, mixed := others.Select(func(f *engine.Filter) bool { return !confined && f.Parts()&engine.PartReport == 0 })
 	if outcomes != nil {
 		t.add(" AND t.outcome IN (SELECT o.id FROM outcome AS o WHERE o.cluster = ", cluster)
 		t.where(outcomes, fieldColumns.Counted)
@@ -117,8 +117,8 @@ var (
 
 const reportOfResult = "CROSS JOIN report AS r ON r.cluster = x.cluster AND r.object = x.object"
 
-// addFew selects reports by a way.
-func (t *sqlText) addFew(from string, cluster int64, filter *engine.Filter, limit int) {
+// addSelective selects reports by a way.
+func (t *sqlText) addSelective(from string, cluster int64, filter *engine.Filter, limit int) {
 	t.add("WITH few AS MATERIALIZED (SELECT r.namespace, r.kind, r.name FROM "+from, cluster)
 	t.where(filter, fieldColumns.Stored)
 	t.add(" LIMIT ", limit, ") SELECT * FROM few")
@@ -175,9 +175,9 @@ const (
 // pageColumns are what is read of each row, of a report r and a result x.
 const pageColumns = "x.object, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope)"
 
-// resultsOfTwins selects the results of some reports that are about some subjects, 0 for none: ?1 and ?3 are lists of
-// the numbers of these in JSON, ?2 the cluster. The first result of each report is always among them.
-const resultsOfTwins = "SELECT " + pageColumns + ` FROM json_each(?1) AS w
+// resultsOfDuplicates selects the results of some reports that are about some subjects, 0 for none: ?1 and ?3 are lists
+// of the numbers of these in JSON, ?2 the cluster. The first result of each report is always among them.
+const resultsOfDuplicates = "SELECT " + pageColumns + ` FROM json_each(?1) AS w
 CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value
 CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object
 WHERE x.position = 0 OR coalesce(x.subject, r.scope, 0) IN (SELECT value FROM json_each(?3))`

@@ -45,7 +45,7 @@ func TestQuestionsEnd(t *testing.T) {
 			t.Parallel()
 			e := openQuestions(t)
 			run := func(ctx context.Context) error {
-				return e.ask(ctx, "", func(s *asked) error {
+				return e.ask(ctx, "", func(s *resultReader) error {
 					return s.scan(func([]driver.Value) error { return nil }, statement)
 				})
 			}
@@ -92,10 +92,10 @@ func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	asked := make(chan error)
+	answered := make(chan error)
 	go func() {
 		_, err := e.Rows(ctx, anyReport)
-		asked <- err
+		answered <- err
 	}()
 	if _, err := e.Commit(t.Context(), []engine.Op{enginetest.Report(2)}); err != nil {
 		t.Errorf("commit: %v", err)
@@ -108,7 +108,7 @@ func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 	}
 	e.holdQuestions(0)()
 	cancel()
-	if err := <-asked; !errors.Is(err, context.Canceled) {
+	if err := <-answered; !errors.Is(err, context.Canceled) {
 		t.Errorf("the question ended with %v", err)
 	}
 	for _, c := range held {

@@ -60,7 +60,7 @@ func (v *fieldValues) number(texts ...string) int32 {
 }
 
 // load reads the values of all rows that are to be loaded, or of the one with an ID.
-func (v *fieldValues) load(s *asked, id any) error {
+func (v *fieldValues) load(s *resultReader, id any) error {
 	var sql sqlText
 	sql.addValues(s.cluster, v.table, v.fields, v.column)
 	if id != nil {
@@ -79,7 +79,7 @@ func (v *fieldValues) load(s *asked, id any) error {
 }
 
 // of returns the number of the values that the row with an ID has, or that there are without a row.
-func (v *fieldValues) of(s *asked, id any) (int32, error) {
+func (v *fieldValues) of(s *resultReader, id any) (int32, error) {
 	if len(v.fields) == 0 {
 		return 0, nil
 	}
@@ -142,7 +142,7 @@ type madeMessages struct {
 }
 
 // messages returns what is needed for the conditions of a filter on messages of all results.
-func (s *asked) messages(filter *engine.Filter) (*madeMessages, error) {
+func (s *resultReader) messages(filter *engine.Filter) (*madeMessages, error) {
 	_, messages, _ := questions.Verdicts(filter)
 	if !onMessages(messages) {
 		return &madeMessages{}, nil

@@ -19,21 +19,21 @@ const (
 	maxIdentities = 16 * heldResults
 )
 
-// twinScan keeps those of many results that have twins.
-type twinScan struct {
-	*asked
+// duplicateScan keeps those of many results that have duplicates.
+type duplicateScan struct {
+	*resultReader
 
-	of *questions.Twins
+	of *questions.Duplicates
 	// held are those that nobody has looked at yet.
 	held []questions.Numbers
 	page []questions.Numbers
-	// identities are what verdicts have that tells twins, by their numbers.
+	// identities are what verdicts have that tells duplicates, by their numbers.
 	identities map[int64]*engine.Verdict
 }
 
-// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their
-// keys again.
-func (s *asked) ReadTwins(_ context.Context, of *questions.Twins) ([]questions.Row, error) {
+// ReadDuplicates implements questions.Source. The numbers of the reports are known, so that these are not looked up by
+// their keys again.
+func (s *resultReader) ReadDuplicates(_ context.Context, of *questions.Duplicates) ([]questions.Row, error) {
 	reports, err := json.Marshal(of.Reports)
 	if err != nil {
 		return nil, err
@@ -42,14 +42,14 @@ func (s *asked) ReadTwins(_ context.Context, of *questions.Twins) ([]questions.R
 	if err != nil {
 		return nil, err
 	}
-	scan := twinScan{asked: s, of: of, identities: map[int64]*engine.Verdict{}}
+	scan := duplicateScan{resultReader: s, of: of, identities: map[int64]*engine.Verdict{}}
 	err = s.scan(func(row []driver.Value) error {
 		scan.held = append(scan.held, numbersOf(row))
 		if len(scan.held) < heldResults {
 			return nil
 		}
 		return scan.look()
-	}, resultsOfTwins, string(reports), s.cluster, string(subjects))
+	}, resultsOfDuplicates, string(reports), s.cluster, string(subjects))
 	if err == nil {
 		err = scan.look()
 	}
@@ -59,8 +59,8 @@ func (s *asked) ReadTwins(_ context.Context, of *questions.Twins) ([]questions.R
 	return s.rowsOf(scan.page)
 }
 
-// look keeps those of the held results that have twins.
-func (t *twinScan) look() error {
+// look keeps those of the held results that have duplicates.
+func (t *duplicateScan) look() error {
 	if len(t.identities) > maxIdentities {
 		clear(t.identities)
 	}
@@ -68,7 +68,7 @@ func (t *twinScan) look() error {
 	for i := range t.held {
 		missing = questions.Want(t.identities, t.held[i].Verdict, missing)
 	}
-	if err := readShared(t.asked, identitiesByNumber, missing, t.identities, func(v *engine.Verdict) []any {
+	if err := readShared(t.resultReader, identitiesByNumber, missing, t.identities, func(v *engine.Verdict) []any {
 		return []any{&v.Source, &v.Policy, &v.Rule}
 	}); err != nil {
 		return err
