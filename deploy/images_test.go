@@ -17,7 +17,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// hub is a registry that has two images, of which it tells the digest to those who fetch a token first, as Docker Hub does.
+// hub is a registry that has two images, of which it tells the digest to those who fetch a token first, as Docker Hub
+// does.
 type hub struct {
 	address string
 	digest  atomic.Pointer[string]
@@ -38,7 +39,8 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestBaseImages: hack/base-images.sh writes the digests that a registry tells it, and newer ones later. Its check names what is not pinned.
+// TestBaseImages: hack/base-images.sh writes the digests that a registry tells it, and newer ones later. Its check
+// names what is not pinned.
 func TestBaseImages(t *testing.T) {
 	t.Parallel()
 	registry := &hub{}

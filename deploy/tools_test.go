@@ -40,8 +40,8 @@ const (
 	promTool      = "promtool"
 )
 
-// noted opens each folder here: go test takes a result from its cache unless what the test has opened has changed, and does
-// not know what programs read.
+// noted opens each folder here: go test takes a result from its cache unless what the test has opened has changed,
+// and does not know what programs read.
 var noted = sync.OnceValue(func() error {
 	return filepath.WalkDir(".", func(_ string, _ fs.DirEntry, err error) error { return err })
 })

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// listens are the words by which a program listens, or makes a server, by the paths of their packages. A word ends where a
-// star stands.
+// listens are the words by which a program listens, or makes a server, by the paths of their packages. A word ends
+// where a star stands.
 var listens = map[string][]string{
 	"net":                                 {"Listen*", "FileListener", "FilePacketConn"},
 	"net/http":                            {"Server", "ListenAndServe*", "Serve", "ServeTLS"},
@@ -98,7 +98,8 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// listensIn returns the words of listens that a file uses. Pointers to servers, and listeners that others made, don't count.
+// listensIn returns the words of listens that a file uses. Pointers to servers, and listeners that others made, don't
+// count.
 func listensIn(file *ast.File) []string {
 	packages := map[string]string{}
 	for _, spec := range file.Imports {

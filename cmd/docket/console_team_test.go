@@ -20,7 +20,8 @@ import (
 	"github.com/docket-project/docket/internal/kit/cli"
 )
 
-// TestConsoleForTeam: behind a proxy, the console sends each person's token to the cluster, and the kubeconfig's to nobody.
+// TestConsoleForTeam: behind a proxy, the console sends each person's token to the cluster, and the kubeconfig's to
+// nobody.
 func TestConsoleForTeam(t *testing.T) {
 	t.Parallel()
 	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

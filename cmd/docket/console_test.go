@@ -47,7 +47,8 @@ func writeKubeconfig(t *testing.T) string {
 	return path
 }
 
-// TestConsole: the link that the command prints opens the console, which knows the context, until the command is interrupted.
+// TestConsole: the link that the command prints opens the console, which knows the context, until the command is
+// interrupted.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	path := writeKubeconfig(t)
@@ -75,8 +76,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestOpenedLinkIsPrivate: what the list of processes shows of --open has no token, and what has it is for its owner only, until
-// the link is used or the console ends.
+// TestOpenedLinkIsPrivate: what the list of processes shows of --open has no token, and what has it is for its owner
+// only, until the link is used or the console ends.
 //
 //nolint:paralleltest // It sets variables of the environment.
 func TestOpenedLinkIsPrivate(t *testing.T) {
@@ -149,7 +150,8 @@ func startConsole(t *testing.T, flags ...string) (string, func() int) {
 
 var consoleLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/sign-in\?token=\w+`)
 
-// TestUpConsole: the link that docket up prints opens a console with the rights of its kubeconfig, until docket up ends.
+// TestUpConsole: the link that docket up prints opens a console with the rights of its kubeconfig, until docket up
+// ends.
 func TestUpConsole(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -99,7 +99,8 @@ func postgresAt(location string) database {
 	}
 }
 
-// settlePostgres moves the counters of all clusters to where housekeeping moves them, and has PostgreSQL look at its tables.
+// settlePostgres moves the counters of all clusters to where housekeeping moves them, and has PostgreSQL look at its
+// tables.
 func settlePostgres(t testing.TB, location string) {
 	t.Helper()
 	admin := connectPostgres(t, location, nil)

@@ -25,8 +25,8 @@ import (
 // demoReports is how many reports `docket up --demo` loads.
 const demoReports = 3000
 
-// TestQuestionsOnDemo: who tries docs/operate/sql.md on the demo, with the sqlite3 of Debian or on PostgreSQL, gets rows, but where
-// the page says that there are none.
+// TestQuestionsOnDemo: who tries docs/operate/sql.md on the demo, with the sqlite3 of Debian or on PostgreSQL, gets
+// rows, but where the page says that there are none.
 func TestQuestionsOnDemo(t *testing.T) {
 	t.Parallel()
 	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {

@@ -13,7 +13,7 @@
 // docs/operate/sql.md. The tests of this package run every question of that page on both
 // engines.
 //
-// Below it: resultsapi serves results as an API, resultmetrics counts them for Prometheus, resultview is `docket results`,
-// console is `docket console`, turns shares what a server can do little of at a time. Imports: reports, store, kit.
-// Begin at project.go, or at resultsapi for questions.
+// Below it: resultsapi serves results as an API, resultmetrics counts them for Prometheus, resultview is `docket
+// results`, console is `docket console`, turns shares what a server can do little of at a time. Imports: reports,
+// store, kit. Begin at project.go, or at resultsapi for questions.
 package results

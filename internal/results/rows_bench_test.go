@@ -72,8 +72,8 @@ func benchCounts() map[string]engine.CountQuery {
 	}
 }
 
-// BenchmarkRows loads 800,000 results into each engine, reads pages of 500 rows and counts, and logs medians of five. Then it measures
-// creates alone, and while two ask for everything all the time.
+// BenchmarkRows loads 800,000 results into each engine, reads pages of 500 rows and counts, and logs medians of five.
+// Then it measures creates alone, and while two ask for everything all the time.
 //
 //	DOCKET_BENCH_WORKLOADS=million go test ./internal/results -v -run '^$' -bench Rows -benchtime 1x -timeout 1h
 func BenchmarkRows(b *testing.B) {

@@ -19,8 +19,8 @@ import (
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-// TestAdmissionOfCallersWithCertificate does what docs/controller/admission.md says of who may ask: kube-apiserver shows a
-// certificate, and nobody else gets in.
+// TestAdmissionOfCallersWithCertificate does what docs/controller/admission.md says of who may ask: kube-apiserver
+// shows a certificate, and nobody else gets in.
 func TestAdmissionOfCallersWithCertificate(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

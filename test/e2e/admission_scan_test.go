@@ -110,8 +110,8 @@ type requestFlood struct {
 	seen floodAnswers
 }
 
-// floodAnswers are how long right answers took, and how many requests the webhook had no place for, which it says at once: the
-// machine may be busy with other tests.
+// floodAnswers are how long right answers took, and how many requests the webhook had no place for, which it says at
+// once: the machine may be busy with other tests.
 type floodAnswers struct {
 	times   []time.Duration
 	refused int
@@ -158,7 +158,8 @@ func (f *requestFlood) during(do func()) floodAnswers {
 	return f.seen
 }
 
-// ask makes the n-th request. A wrong answer is an error, and so is none: kube-apiserver says that the webhook took too long.
+// ask makes the n-th request. A wrong answer is an error, and so is none: kube-apiserver says that the webhook took
+// too long.
 func (f *requestFlood) ask(ctx context.Context, n int) error {
 	namespace, data := "owned", map[string]string{"owner": "admin"}
 	if n%2 == 1 {

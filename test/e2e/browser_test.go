@@ -22,7 +22,8 @@ import (
 // browsingPatience is for everything that one person does, on a slow machine.
 const browsingPatience = 4 * time.Minute
 
-// startBrowser starts one that finds a host at an address of loopback, and believes its certificate. It ends with the test.
+// startBrowser starts one that finds a host at an address of loopback, and believes its certificate. It ends with the
+// test.
 func startBrowser(t *testing.T, host, address string) context.Context {
 	t.Helper()
 	if err := testenv.Need(t.Context(), "chromium=chromium"); err != nil {

@@ -94,7 +94,8 @@ func outageMap(i int, label string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("map-%04d", i), Namespace: outageNamespace(i), Labels: map[string]string{label: "1"}}}
 }
 
-// fillForOutage makes ConfigMaps that have the label a, and policies of which one half wants that, the other half the label b.
+// fillForOutage makes ConfigMaps that have the label a, and policies of which one half wants that, the other half the
+// label b.
 func (c *controlled) fillForOutage(t *testing.T) {
 	t.Helper()
 	for i := range 10 {
@@ -179,8 +180,8 @@ func expectedAfterOutage() map[string]string {
 	return want
 }
 
-// everyResult returns all results of the namespaces of the test, without their times, by namespace, policy and name. Two
-// about the same are an error.
+// everyResult returns all results of the namespaces of the test, without their times, by namespace, policy and name.
+// Two about the same are an error.
 func (c *controlled) everyResult(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -24,8 +24,9 @@ type sharded struct {
 	replicas   []*harness.Controller
 }
 
-// TestControllerShards: three replicas share the namespaces, each evaluates its part only, and all reports are there. One that dies is replaced within 15 s, and one that
-// comes back gets its part. No result is ever lost or there twice.
+// TestControllerShards: three replicas share the namespaces, each evaluates its part only, and all reports are there.
+// One that dies is replaced within 15 s, and one that comes back gets its part. No result is ever lost or there
+// twice.
 func TestControllerShards(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
@@ -101,7 +102,8 @@ func (s *sharded) wantHeld(t *testing.T, want ...float64) {
 	waitUntil(t, fmt.Sprintf("the replicas have %v shards", want), func() bool { return slices.Equal(s.held(t), want) })
 }
 
-// wantAll waits until all namespaces have just the results of these ConfigMaps, and the cluster those of the namespaces.
+// wantAll waits until all namespaces have just the results of these ConfigMaps, and the cluster those of the
+// namespaces.
 func (s *sharded) wantAll(t *testing.T, names ...string) {
 	t.Helper()
 	for _, namespace := range s.namespaces {

@@ -312,7 +312,8 @@ func TestControllerReportsAPIMissing(t *testing.T) {
 	c.wantScanned(t)
 }
 
-// waitsForReports waits until the controller leads and says that it waits for reports, and why. It lives, and has not scanned.
+// waitsForReports waits until the controller leads and says that it waits for reports, and why. It lives, and has not
+// scanned.
 func (c *controlled) waitsForReports(t *testing.T, why string) {
 	t.Helper()
 	var status int

@@ -20,8 +20,8 @@ import (
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-// verdictObjects are what TestControllerAdmissionVerdicts asks about, in addition to what the sets have: the same in each of three
-// namespaces.
+// verdictObjects are what TestControllerAdmissionVerdicts asks about, in addition to what the sets have: the same in
+// each of three namespaces.
 func verdictObjects() string {
 	const template = `{spec: {replicas: %d, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: %s}]}}}, `
 	var b strings.Builder
@@ -116,8 +116,8 @@ func (w *warnings) take() []string {
 // answer is what the API server says of the creation of an object: messages by policy and binding.
 type answer struct {
 	said map[[2]string][]string
-	// refused tells that the API server refuses the object for one binding, whatever others say: a parameter is missing, or an
-	// annotation can't be computed.
+	// refused tells that the API server refuses the object for one binding, whatever others say: a parameter is
+	// missing, or an annotation can't be computed.
 	refused bool
 	// unexpected is any other error than that the object is there, such as that a kind of parameters is not known yet.
 	unexpected error
@@ -287,8 +287,9 @@ func (c *comparison) add(set *policySet, object string, theirs answer, ours map[
 	}
 }
 
-// agrees reports whether a result is what the API server says. An error refuses unless the policy ignores errors; where one binding
-// refuses, others that would are not shown. The message of a failure is those of all expressions that are not met.
+// agrees reports whether a result is what the API server says. An error refuses unless the policy ignores errors;
+// where one binding refuses, others that would are not shown. The message of a failure is those of all expressions
+// that are not met.
 func (r verdictResult) agrees(said []string, ignoring, refused bool) bool {
 	switch r.outcome {
 	case "pass", "skip":

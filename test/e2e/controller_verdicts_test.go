@@ -40,8 +40,9 @@ type policySet struct {
 	mayBeRefused bool
 }
 
-// TestControllerAdmissionVerdicts compares, for each object and each binding of ValidatingAdmissionPolicies, our result with what
-// kube-apiserver says when the object is created, including the words. The policies are those of testdata and of
+// TestControllerAdmissionVerdicts compares, for each object and each binding of ValidatingAdmissionPolicies, our
+// result with what kube-apiserver says when the object is created, including the words. The policies are those of
+// testdata and of
 // -admission-policies-dir.
 func TestControllerAdmissionVerdicts(t *testing.T) {
 	testkit.Full(t)
@@ -134,8 +135,8 @@ func (s *policySet) add(object *unstructured.Unstructured) {
 	}
 }
 
-// unknowable reports whether a scan can't know what a policy says: it asks who sent the request or what that user may do, or is not
-// about creations.
+// unknowable reports whether a scan can't know what a policy says: it asks who sent the request or what that user may
+// do, or is not about creations.
 func unknowable(object *unstructured.Unstructured) bool {
 	for _, field := range []string{"matchConditions", "variables", "validations"} {
 		list, _, _ := unstructured.NestedSlice(object.Object, "spec", field)

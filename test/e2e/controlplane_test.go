@@ -146,8 +146,9 @@ func TestUpNamespaceRules(t *testing.T) {
 	kubectl.Refused(t, "", []string{"forbidden"}, "delete", "namespace", "kube-system")
 }
 
-// deleteWidgets deletes the definition of widgets, and leaves it to the caller to wait for its end: kube-apiserver may need
-// several attempts to remove the objects, each of which takes up to a minute, as long as a call of kubectl may here.
+// deleteWidgets deletes the definition of widgets, and leaves it to the caller to wait for its end: kube-apiserver
+// may need several attempts to remove the objects, each of which takes up to a minute, as long as a call of kubectl
+// may here.
 func deleteWidgets(t *testing.T, kubectl *harness.Kubectl) {
 	t.Helper()
 	kubectl.Run(t, "delete", "crd", "widgets.example.com", "--wait=false")

@@ -25,7 +25,8 @@ func serveOther(t *testing.T, url string) {
 	other.Kubectl(t, "default").RunInput(t, reportWithResult("PolicyReport", "of-west"), "create", "-f", "-")
 }
 
-// testFleet: who looks after all clusters sees through kube-apiserver what SQL says of each, by the right to that alone.
+// testFleet: who looks after all clusters sees through kube-apiserver what SQL says of each, by the right to that
+// alone.
 func (b *bootstrapped) testFleet(t *testing.T, url string) {
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

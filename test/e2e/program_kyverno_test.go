@@ -86,7 +86,8 @@ type kyvernoRun struct {
 
 func runKyverno(t *testing.T, b backing) kyvernoFound {
 	c := harness.StartCluster(t)
-	// Before Kyverno's CRDs: the garbage collector would watch these, and go on to for up to ten minutes (docs/operate/bootstrap.md).
+	// Before Kyverno's CRDs: the garbage collector would watch these, and go on to for up to ten minutes
+	// (docs/operate/bootstrap.md).
 	replica := register(t, c, b)
 	kyverno := harness.NewKyverno(t, c)
 	k := newKyvernoRun(t, c, kyvernoPods)

@@ -97,7 +97,8 @@ func query(kind string) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"spec":{"groupBy":["policy"]}}`, resultsGroup+"/v1alpha1", kind)
 }
 
-// testWhoSeesResults: view in a namespace shows what its reports do, and nothing else; view everywhere shows everything.
+// testWhoSeesResults: view in a namespace shows what its reports do, and nothing else; view everywhere shows
+// everything.
 func (b *bootstrapped) testWhoSeesResults(t *testing.T) {
 	type ask struct {
 		arguments []string
@@ -113,7 +114,8 @@ func (b *bootstrapped) testWhoSeesResults(t *testing.T) {
 	both, all := []string{"of-team-a", "of-team-b"}, []string{"of-nobody", "of-team-a", "of-team-b"}
 	for name, test := range map[string]struct {
 		ask ask
-		// viewer and auditor are the reports that they see; nil is 403. The steward may see what all clusters have, and nothing else.
+		// viewer and auditor are the reports that they see; nil is 403. The steward may see what all clusters have,
+		// and nothing else.
 		viewer, auditor []string
 	}{
 		"results":                      {get("policyresults", "-n", "team-a"), both[:1], both[:1]},
@@ -230,7 +232,8 @@ func (b *bootstrapped) testResultsQuota(t *testing.T) {
 	b.kubectl.Run(t, "delete", "namespace", "bounded", "--timeout=3m")
 }
 
-// testResultsGarbage: results name their report as owner, which neither keeps the report nor lets anything go that it should not.
+// testResultsGarbage: results name their report as owner, which neither keeps the report nor lets anything go that it
+// should not.
 func (b *bootstrapped) testResultsGarbage(t *testing.T) {
 	const namespace = "garbage"
 	b.EnsureNamespace(t, namespace)

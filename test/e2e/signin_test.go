@@ -31,8 +31,8 @@ type team struct {
 	browser  context.Context //nolint:containedctx // It is the handle of the browser.
 }
 
-// TestSignIn: people sign in at an OpenID provider, by way of oauth2-proxy with the options that docs/start/console.md has.
-// kube-apiserver checks their tokens, and its RBAC says who sees what.
+// TestSignIn: people sign in at an OpenID provider, by way of oauth2-proxy with the options that
+// docs/start/console.md has. kube-apiserver checks their tokens, and its RBAC says who sees what.
 func TestSignIn(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

@@ -45,8 +45,8 @@ func (w *walker) wantReports(names ...string) {
 	w.want("echo begin; kubectl get policyreports -n default -o name; echo end", "begin\n"+want+"end")
 }
 
-// look follows the step that looks at the installation, whose tables must have the columns that the page shows, and wants
-// the words in what it prints.
+// look follows the step that looks at the installation, whose tables must have the columns that the page shows, and
+// wants the words in what it prints.
 func (w *walker) look(words ...string) {
 	w.t.Helper()
 	block := w.block(installPage, "3. Look")
@@ -61,8 +61,8 @@ func (w *walker) look(words ...string) {
 	wantOutput(w.t, all.String(), words...)
 }
 
-// TestWalkSQLite installs with kustomize and SQLite, replaces the certificate, backs up, restores, upgrades, rolls back,
-// and removes everything, as install.md and backup.md say.
+// TestWalkSQLite installs with kustomize and SQLite, replaces the certificate, backs up, restores, upgrades, rolls
+// back, and removes everything, as install.md and backup.md say.
 func TestWalkSQLite(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

@@ -220,7 +220,8 @@ func (l *loader) touch(ctx context.Context, r *recorder, w *worker, i int) (sent
 	return sent, l.write(ctx, r, w, i, http.MethodPut, l.bodies.path(i), http.StatusOK)
 }
 
-// rewrite replaces each object's results by those of another object, as a policy that changes does. Which other, is chance.
+// rewrite replaces each object's results by those of another object, as a policy that changes does. Which other, is
+// chance.
 func (l *loader) rewrite(ctx context.Context, r *recorder) error {
 	shift := 1 + rand.IntN(variants-1)
 	l.each(ctx, r, "rewrite", l.options.objects, func(w *worker, i int) error {

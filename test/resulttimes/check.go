@@ -55,8 +55,8 @@ func someList(body []byte) (int, error) {
 	return len(list.Items), nil
 }
 
-// groupsOf checks that groups have as many results together as are selected, or at most that many unless it is exact. So have groups of which
-// there are more.
+// groupsOf checks that groups have as many results together as are selected, or at most that many unless it is exact.
+// So have groups of which there are more.
 func groupsOf(want int64, exact bool) func([]byte) (int, error) {
 	return func(body []byte) (int, error) {
 		var answer v1alpha1.ResultQuery

@@ -77,7 +77,8 @@ func find(ctx context.Context, client *rest.RESTClient, o *options) (*subjects, 
 	return about, nil
 }
 
-// count adds the summaries of the policies of namespaces up, and chooses the namespace and the policy with most results.
+// count adds the summaries of the policies of namespaces up, and chooses the namespace and the policy with most
+// results.
 func (s *subjects) count(policies []v1alpha1.PolicySummary) {
 	ofNamespaces, ofPolicies, number := map[string]*sums{}, map[string]int64{}, map[string]int{}
 	for i := range policies {

@@ -5,10 +5,10 @@
 //
 //	go run ./test/resulttimes --kubeconfig FILE
 //
-// It asks a running server, docket up or a cluster, over one connection, one request after the other. What it asks about
-// is what it finds: the namespace with most results, the policy with most results in all namespaces. Answers are checked against the
-// server's own counters: a wrong number of results or groups is a failure, and a run with failures ends with exit code 1. So does one
-// during which anything was written.
+// It asks a running server, docket up or a cluster, over one connection, one request after the other. What it asks
+// about is what it finds: the namespace with most results, the policy with most results in all namespaces. Answers
+// are checked against the server's own counters: a wrong number of results or groups is a failure, and a run with
+// failures ends with exit code 1. So does one during which anything was written.
 package main
 
 import (

@@ -127,8 +127,8 @@ func underServer(t *testing.T, s *server, _ string, putBack func(), _ []*informe
 	s.changeAfter(t)
 }
 
-// withoutServer: nobody knows, until the first client comes with a resource version of the time that is gone, and has all
-// of them leapt over. What is written before it comes has versions that it knows: nobody can tell.
+// withoutServer: nobody knows, until the first client comes with a resource version of the time that is gone, and has
+// all of them leapt over. What is written before it comes has versions that it knows: nobody can tell.
 func withoutServer(t *testing.T, s *server, _ string, putBack func(), informers []*informer) {
 	t.Helper()
 	s.kill()

@@ -13,6 +13,6 @@
 // sender of results. Each request has at most [parallel] of its own; if a policy takes longer than its request
 // may, the goroutine ends when that policy does.
 //
-// Below it: webhook serves HTTPS and registers itself, handoff passes results from replicas to the leader. Imports: policy,
-// cluster, kit. Begin at server.go.
+// Below it: webhook serves HTTPS and registers itself, handoff passes results from replicas to the leader. Imports:
+// policy, cluster, kit. Begin at server.go.
 package admission

@@ -39,7 +39,8 @@ func (l *loading) ready() error {
 	}
 }
 
-// load calls read until it succeeds, ctx is done, or the server does not accept our credentials. It logs the first failure, and each that is another one.
+// load calls read until it succeeds, ctx is done, or the server does not accept our credentials. It logs the first
+// failure, and each that is another one.
 func (l *loading) load(ctx context.Context, read func(context.Context) error) error {
 	pause := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Cap: 15 * time.Second, Steps: 5}
 	for {

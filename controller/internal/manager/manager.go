@@ -105,7 +105,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// startTelemetry begins to send traces and metrics, if there is anywhere to send them, and has the requests to the cluster traced.
+// startTelemetry begins to send traces and metrics, if there is anywhere to send them, and has the requests to the
+// cluster traced.
 func (m *Manager) startTelemetry(ctx context.Context) (*telemetry.Telemetry, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -179,8 +180,8 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	return elect(ctx, replica.kubernetes, namespace, m.options.Shards, lead)
 }
 
-// lead scans the namespaces of some shards and writes their reports until ctx is done. If no other replica works for them yet, it then
-// writes what is not written.
+// lead scans the namespaces of some shards and writes their reports until ctx is done. If no other replica works for
+// them yet, it then writes what is not written.
 func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, recorder record.EventRecorder, health *health) error {
 	layout, err := m.layout()
 	if err != nil {
@@ -263,7 +264,8 @@ func (m *Manager) layout() (*report.Layout, error) {
 	}), nil
 }
 
-// leadCluster returns what is to be done once in a cluster, whatever the number of shards, and the registrar of the webhook; nil if requests are not answered.
+// leadCluster returns what is to be done once in a cluster, whatever the number of shards, and the registrar of the
+// webhook; nil if requests are not answered.
 func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) ([]func(context.Context) error, *webhook.Registrar, error) {
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return replica.cache.MaintainStatus(ctx, recorder) },

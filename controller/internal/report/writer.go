@@ -38,7 +38,8 @@ const (
 type Config struct {
 	// Layout has the reports that the server is to have. Required. No other writer may use it.
 	Layout *Layout
-	// Shards have the namespaces whose reports are read and written; the zero value means all. Others belong to other replicas, and are left alone.
+	// Shards have the namespaces whose reports are read and written; the zero value means all. Others belong to other
+	// replicas, and are left alone.
 	Shards shard.Set
 	// REST is the configuration for the server. Required. The writer makes its own clients from it, with
 	// at most 100 requests a second if it has no limit.

@@ -58,7 +58,8 @@ type Config struct {
 	Served   *served.Watcher
 	Policies *policies.Set
 	Results  Results
-	// Shards have the namespaces whose resources are evaluated; the zero value means all. Events that are about a policy alone are sent with the first shard.
+	// Shards have the namespaces whose resources are evaluated; the zero value means all. Events that are about a
+	// policy alone are sent with the first shard.
 	Shards shard.Set
 	// Adopt has the results of Kyverno's own controllers taken ([policy.Admitted.Adopted]), for the rules and
 	// policies that are not evaluated here.

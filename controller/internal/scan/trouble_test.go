@@ -239,7 +239,8 @@ func TestFreshEventsFirst(t *testing.T) {
 	for r.compiler.count("ClusterPolicy/fresh", "ConfigMap/fresh/new") == 0 {
 		r.compiler.release(t)
 	}
-	// One came before, one was under way, and one may have been next. Other tests have urgent ones, too, after many of which comes one that isn't.
+	// One came before, one was under way, and one may have been next. Other tests have urgent ones, too, after many
+	// of which comes one that isn't.
 	if n := r.compiler.count("ClusterPolicy/fresh", "ConfigMap/fresh/a"); n > 10 {
 		t.Errorf("the new one came after %d of %d", n, many)
 	}

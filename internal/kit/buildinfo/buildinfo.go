@@ -20,8 +20,8 @@ const library = "k8s.io/apiserver"
 // fallbackLibrary is used where the linker records no dependencies, as in tests.
 const fallbackLibrary = "v1.36.0"
 
-// release is the version that this tree is released as. It stands in that file alone: hack/release.sh makes the versions
-// of archives and chart from it, and refuses a tag that is another one.
+// release is the version that this tree is released as. It stands in that file alone: hack/release.sh makes the
+// versions of archives and chart from it, and refuses a tag that is another one.
 //
 //go:embed VERSION
 var release string

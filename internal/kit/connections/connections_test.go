@@ -64,8 +64,8 @@ func wantClosed(t *testing.T, conn net.Conn) {
 	}
 }
 
-// TestBusyConnectionsStay: with room for a single connection, one with a request that is being answered keeps it, whatever
-// the protocol is, and whether the request has a body or not.
+// TestBusyConnectionsStay: with room for a single connection, one with a request that is being answered keeps it,
+// whatever the protocol is, and whether the request has a body or not.
 func TestBusyConnectionsStay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

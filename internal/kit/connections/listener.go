@@ -20,8 +20,8 @@ const (
 	MostOfPeer = 256
 )
 
-// Listener has a bounded number of connections. When there are too many, a new one replaces the least useful one: those that
-// have never sent a whole request are closed first. Its handler must be one of [Count].
+// Listener has a bounded number of connections. When there are too many, a new one replaces the least useful one:
+// those that have never sent a whole request are closed first. Its handler must be one of [Count].
 type Listener struct {
 	net.Listener
 
@@ -147,8 +147,8 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// LocalAddr implements net.Conn. net/http puts it into the context of each request, by which [Count] finds the connection: also
-// through TLS, and in servers that others make.
+// LocalAddr implements net.Conn. net/http puts it into the context of each request, by which [Count] finds the
+// connection: also through TLS, and in servers that others make.
 func (c *connection) LocalAddr() net.Addr { return address{c.Conn.LocalAddr(), c} }
 
 // address is the server's address, with the connection.
@@ -166,7 +166,8 @@ func hostOf(address net.Addr) string {
 	return host
 }
 
-// Count counts the requests of each connection, which is not closed for another one while a whole request is being answered.
+// Count counts the requests of each connection, which is not closed for another one while a whole request is being
+// answered.
 func Count(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if local, ok := r.Context().Value(http.LocalAddrContextKey).(address); ok {
@@ -182,8 +183,8 @@ func Count(handler http.Handler) http.Handler {
 	})
 }
 
-// request is one with its body. The mutex of all connections guards it: handlers may read on in a goroutine of their own after
-// they have returned.
+// request is one with its body. The mutex of all connections guards it: handlers may read on in a goroutine of their
+// own after they have returned.
 type request struct {
 	io.ReadCloser
 

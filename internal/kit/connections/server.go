@@ -37,8 +37,8 @@ func NewServer(handler http.Handler) *http.Server {
 	}
 }
 
-// Serve has requests answered until ctx is done, over HTTPS if the server has a configuration for it. Then it waits for those
-// that are being answered, for as long as grace at most. It closes the listener.
+// Serve has requests answered until ctx is done, over HTTPS if the server has a configuration for it. Then it waits
+// for those that are being answered, for as long as grace at most. It closes the listener.
 func Serve(ctx context.Context, server *http.Server, listener *Listener, grace time.Duration) error {
 	ended := make(chan error, 1)
 	go func() {

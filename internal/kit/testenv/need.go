@@ -58,7 +58,8 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Script runs a script of the folder hack of this repository, and returns what it prints. Its messages are in the error.
+// Script runs a script of the folder hack of this repository, and returns what it prints. Its messages are in the
+// error.
 func Script(ctx context.Context, name string, arguments ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()

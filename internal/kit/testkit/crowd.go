@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Crowd opens n connections to an address, which send nothing, and wants the first one to be closed within a time. All stay until
-// the test ends.
+// Crowd opens n connections to an address, which send nothing, and wants the first one to be closed within a time.
+// All stay until the test ends.
 func Crowd(t testing.TB, address string, n int, within time.Duration) {
 	t.Helper()
 	opened := make([]net.Conn, n)

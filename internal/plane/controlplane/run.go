@@ -30,7 +30,8 @@ const retryInterval = 100 * time.Millisecond
 // definitionsRead is the signal with which the server of custom resources says that it has read their definitions.
 const definitionsRead = "CRDInformerHasNotSynced"
 
-// definitionsTimeout is how long a server that is stopped while it starts waits for its definitions of custom resources.
+// definitionsTimeout is how long a server that is stopped while it starts waits for its definitions of custom
+// resources.
 const definitionsTimeout = 10 * time.Second
 
 // Run serves until ctx ends or something fails, then lets requests under way finish,

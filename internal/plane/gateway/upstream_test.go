@@ -206,7 +206,8 @@ func TestImpersonationIsTheClustersToAllow(t *testing.T) {
 	}
 }
 
-// TestKubeconfigOfSomebodyElse: with a kubeconfig that acts as carol, nobody is more than carol, whatever headers they send.
+// TestKubeconfigOfSomebodyElse: with a kubeconfig that acts as carol, nobody is more than carol, whatever headers
+// they send.
 func TestKubeconfigOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)

@@ -110,8 +110,8 @@ func (r *registration) resources(ctx context.Context, version schema.GroupVersio
 	return list, err
 }
 
-// waitDiscovered returns when discovery of the whole endpoint has the resources of all group versions. It is put together
-// from the answers of the servers now and then; kubectl keeps what it has read there for hours.
+// waitDiscovered returns when discovery of the whole endpoint has the resources of all group versions. It is put
+// together from the answers of the servers now and then; kubectl keeps what it has read there for hours.
 func (r *registration) waitDiscovered(ctx context.Context) error {
 	var missing []string
 	var last error

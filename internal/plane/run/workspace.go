@@ -70,7 +70,8 @@ func (p *workspace) makeCertificate(now time.Time) error {
 	)
 }
 
-// freePort returns an unused port of 127.0.0.1. Another process may still take it before the server does; the server then says so.
+// freePort returns an unused port of 127.0.0.1. Another process may still take it before the server does; the server
+// then says so.
 func freePort(ctx context.Context) (int, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,8 +95,8 @@ const (
 	dirPlaceholder        = "{dir}"
 )
 
-// expand returns the command with its placeholders replaced. One without placeholders gets the flags of servers built on
-// Kubernetes' RecommendedOptions.
+// expand returns the command with its placeholders replaced. One without placeholders gets the flags of servers built
+// on Kubernetes' RecommendedOptions.
 func (p *workspace) expand(command []string) []string {
 	values := []string{
 		portPlaceholder, strconv.Itoa(p.port), certPlaceholder, p.certificate, keyPlaceholder, p.key,

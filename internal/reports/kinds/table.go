@@ -36,8 +36,8 @@ type Column[O any] struct {
 	Description string
 	// Priority is [Always], or [WideOnly] for columns that need a wide output.
 	Priority int32
-	// Cell returns the value for one object; nil if the object has none. Rows of lists are made without what is large in an
-	// object, such as the results of a report: a cell that reads those would differ between get and list.
+	// Cell returns the value for one object; nil if the object has none. Rows of lists are made without what is large
+	// in an object, such as the results of a report: a cell that reads those would differ between get and list.
 	Cell func(O) any
 }
 

@@ -251,7 +251,8 @@ func (m *managers) apply(t *testing.T, live, patch []byte, by string, force bool
 	})
 }
 
-// TestDerivesAlike: what says that nothing else is derived from an updated report is right, and knows it of an annotation.
+// TestDerivesAlike: what says that nothing else is derived from an updated report is right, and knows it of an
+// annotation.
 func TestDerivesAlike(t *testing.T) {
 	t.Parallel()
 	models := testModels(t)

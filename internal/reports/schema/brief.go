@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// SplitHead returns the metadata of a report as JSON whose type and metadata come first, and what follows them. It looks
-// at no more of the metadata than it has to for finding its end, and returns false for what has another form.
+// SplitHead returns the metadata of a report as JSON whose type and metadata come first, and what follows them. It
+// looks at no more of the metadata than it has to for finding its end, and returns false for what has another form.
 func SplitHead(report []byte) (metadata, members []byte, ok bool) {
 	s := scanner{data: report}
 	at := 0

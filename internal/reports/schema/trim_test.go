@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// TestTrimmedIsJudgedAlike: nothing is a problem that the library accepts, and the other way round; and of a report that
-// was trimmed the library says a part of what it says of the whole.
+// TestTrimmedIsJudgedAlike: nothing is a problem that the library accepts, and the other way round; and of a report
+// that was trimmed the library says a part of what it says of the whole.
 func TestTrimmedIsJudgedAlike(t *testing.T) {
 	t.Parallel()
 	all, err := load()

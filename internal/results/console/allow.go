@@ -23,8 +23,8 @@ const resultsGroup = "results.docket.dev"
 // whoAmI is where the cluster says whom it takes the asker for.
 const whoAmI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
-// allowed reports whether a request of a browser may go to the cluster: those that the pages make, and no others. None of them
-// is a watch, whatever its value: that is for the console itself.
+// allowed reports whether a request of a browser may go to the cluster: those that the pages make, and no others.
+// None of them is a watch, whatever its value: that is for the console itself.
 func allowed(r *http.Request) bool {
 	parts, ok := partsOf(r.URL)
 	if !ok || r.URL.Query().Has("watch") || len(parts) > 3 && parts[3] == "watch" {

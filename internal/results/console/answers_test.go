@@ -71,8 +71,8 @@ func comparisons() []comparison {
 	}
 }
 
-// TestTwentyQuestions: what the console asks, and shows as a command of kubectl, has the answers that docs/operate/sql.md gets
-// from the database of the same server.
+// TestTwentyQuestions: what the console asks, and shows as a command of kubectl, has the answers that
+// docs/operate/sql.md gets from the database of the same server.
 func TestTwentyQuestions(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

@@ -37,7 +37,8 @@ const violations = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a'
   .then(({ violations, passes }) => passes.length < 5 ? ['only ' + passes.length + ' rules apply'] : violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => [id, help, html, failureSummary].join('; '))))`
 
-// TestAccessible: everybody can use all pages, by what a program can know of that: light and dark, at a desk and with a phone.
+// TestAccessible: everybody can use all pages, by what a program can know of that: light and dark, at a desk and with
+// a phone.
 func TestAccessible(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

@@ -49,7 +49,8 @@ type chrome struct {
 // patience is for a slow machine.
 const patience = 5 * time.Minute
 
-// tab opens one with cookies of its own. Chromium is installed where that is possible, as PostgreSQL is for other tests.
+// tab opens one with cookies of its own. Chromium is installed where that is possible, as PostgreSQL is for other
+// tests.
 func (c *chrome) tab(t *testing.T) context.Context {
 	t.Helper()
 	c.once.Do(func() {

@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Browsers open no more than six connections to a host, and reports have four kinds: the console watches them all, and a page
-// has one stream of events.
+// Browsers open no more than six connections to a host, and reports have four kinds: the console watches them all,
+// and a page has one stream of events.
 
 // changesPath is where a page hears that reports have changed.
 const changesPath = "/changes"
@@ -40,9 +40,9 @@ const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 var validVersion = regexp.MustCompile(`^[0-9]{1,20}$`)
 
 // changes tells a page when reports of its scope change, from the state on that the page shows: as server-sent events,
-// "live" once and "changed" with the number of changes. It ends when a watch does: the page then reads again, and has a newer
-// state to listen from. Kinds that the person may not watch, or that the cluster doesn't have, are left out; without any,
-// the answer is 403.
+// "live" once and "changed" with the number of changes. It ends when a watch does: the page then reads again, and has
+// a newer state to listen from. Kinds that the person may not watch, or that the cluster doesn't have, are left out;
+// without any, the answer is 403.
 func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	since := query.Get("since")
@@ -199,8 +199,8 @@ func tell(ctx context.Context, w http.ResponseWriter, heard <-chan signal, watch
 	}
 }
 
-// extend lets a stream go on beyond the time that the server has for other answers, until a line after the next one should have
-// come.
+// extend lets a stream go on beyond the time that the server has for other answers, until a line after the next one
+// should have come.
 func extend(controller *http.ResponseController) bool {
 	for _, err := range []error{controller.SetReadDeadline(time.Time{}), controller.SetWriteDeadline(time.Now().Add(2 * keepAlive))} {
 		if err != nil && !errors.Is(err, http.ErrNotSupported) {

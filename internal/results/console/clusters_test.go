@@ -26,7 +26,8 @@ import (
 // ofNorth and ofSouth are how many reports of the same sample the clusters have.
 const ofNorth, ofSouth = 80, 30
 
-// twoClusters is a server of the cluster south whose database has north, too, which is served no more, and the file of the database.
+// twoClusters is a server of the cluster south whose database has north, too, which is served no more, and the file
+// of the database.
 func twoClusters(t *testing.T) (*rest.Config, string) {
 	t.Helper()
 	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
@@ -51,7 +52,8 @@ func twoClusters(t *testing.T) (*rest.Config, string) {
 	return config, filepath.Join(south.Dir(), "docket.db")
 }
 
-// numbersOfClusters are what the page shows of each cluster, from the views. The page has no column for severities that nothing has.
+// numbersOfClusters are what the page shows of each cluster, from the views. The page has no column for severities
+// that nothing has.
 const numbersOfClusters = `SELECT c.name, c.reports,
 printf('%.1f %%', floor(1000.0 * sum(r.result = 'pass') / sum(r.result IN ('pass', 'fail'))) / 10) AS pass_rate, sum(r.result = 'fail') AS failures,
 sum(r.result = 'fail' AND r.severity = 'critical') AS critical, sum(r.result = 'fail' AND r.severity = 'high') AS high,
@@ -68,7 +70,8 @@ func TestTwoClusters(t *testing.T) {
 	t.Run("questions", func(t *testing.T) { testFleetQuestions(t, config, file) })
 }
 
-// testClusters: the page has the numbers of the database, says which cluster is silent, and leads to the failures of one.
+// testClusters: the page has the numbers of the database, says which cluster is silent, and leads to the failures of
+// one.
 func testClusters(t *testing.T, config *rest.Config, file string) {
 	t.Helper()
 	p := visitAt(t, config, nil)

@@ -34,8 +34,8 @@ type Info struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Kubectl are the words with which a command to ask the same cluster begins.
 	Kubectl []string `json:"kubectl"`
-	// NewLink is the command that prints a link to a console of the same cluster. Empty if the way to it is to start this console
-	// again.
+	// NewLink is the command that prints a link to a console of the same cluster. Empty if the way to it is to start
+	// this console again.
 	NewLink string `json:"newLink,omitempty"`
 	// SignIn is how people are known to a [Team]: see [SignInToken] and [SignInHeaders]; empty for a [Console].
 	SignIn string `json:"signIn,omitempty"`
@@ -50,8 +50,8 @@ type Console struct {
 	opening atomic.Pointer[string]
 }
 
-// New returns a console that asks the cluster of config. Besides IP addresses, requests may name the hosts only. The link can be
-// opened for [LinkLifetime] from now.
+// New returns a console that asks the cluster of config. Besides IP addresses, requests may name the hosts only. The
+// link can be opened for [LinkLifetime] from now.
 func New(config *rest.Config, info Info, hosts []string, c clock.PassiveClock) (*Console, error) {
 	s, err := newSite(config, info, hosts)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 	mostElements = 15_000
 )
 
-// TestManyResults: each page shows the numbers of the database, stays small, and is usable by everybody, at sizes that the other tests
-// don't have.
+// TestManyResults: each page shows the numbers of the database, stays small, and is usable by everybody, at sizes
+// that the other tests don't have.
 func TestManyResults(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

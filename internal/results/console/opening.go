@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 )
 
-// WriteOpening writes a page that takes a browser to the link, in a new folder which only its owner can read: what is given to a
-// browser by its command line is in the list of processes, for all users of the machine. The folder is below one of parents, the
-// first that takes it. It is removed when the link has been used, and at the end of [Console.Serve].
+// WriteOpening writes a page that takes a browser to the link, in a new folder which only its owner can read: what is
+// given to a browser by its command line is in the list of processes, for all users of the machine. The folder is
+// below one of parents, the first that takes it. It is removed when the link has been used, and at the end of
+// [Console.Serve].
 func (c *Console) WriteOpening(host string, parents ...string) (string, error) {
 	var errs []error
 	for _, parent := range parents {

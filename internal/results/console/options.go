@@ -39,7 +39,8 @@ type Options struct {
 	AllowNonLoopback bool
 }
 
-// NewOptions returns the defaults. No header has groups: a proxy that does not know of one would let browsers choose their groups.
+// NewOptions returns the defaults. No header has groups: a proxy that does not know of one would let browsers choose
+// their groups.
 func NewOptions() Options {
 	return Options{SignIn: SignInLink, UserHeaders: []string{"X-Forwarded-User"}}
 }

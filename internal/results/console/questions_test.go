@@ -19,8 +19,8 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
-// answers are what the known questions answer about the reports of all tests: parts of rows, which have tabs between cells.
-// Those that stay empty here have no results of their kind.
+// answers are what the known questions answer about the reports of all tests: parts of rows, which have tabs between
+// cells. Those that stay empty here have no results of their kind.
 var answers = map[string][]string{
 	"Where are the failures, by namespace and severity?":             {"shop\tcritical\t65", "outside of namespaces\tcritical\t1", "shop\thigh\t1"},
 	"Which namespaces burn?":                                         {"shop\t65\t1\t65", "outside of namespaces\t1\t0\t0"},

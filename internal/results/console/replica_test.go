@@ -82,7 +82,8 @@ func (r *relay) copy(to io.Writer, from io.Reader) {
 	}
 }
 
-// replicas are two servers of one cluster behind an address that has reports watched at the second one, and everything else asked at the first.
+// replicas are two servers of one cluster behind an address that has reports watched at the second one, and
+// everything else asked at the first.
 type replicas struct {
 	first  http.RoundTripper
 	second http.RoundTripper
@@ -115,8 +116,8 @@ func startReplica(t *testing.T, database string) *rest.Config {
 	return config
 }
 
-// TestReplicaBehind: where the replica that tells of changes hears nothing of its database, what is shown is what was read, pages that
-// are opened show the present, and nothing that happened meanwhile is missed afterwards.
+// TestReplicaBehind: where the replica that tells of changes hears nothing of its database, what is shown is what was
+// read, pages that are opened show the present, and nothing that happened meanwhile is missed afterwards.
 func TestReplicaBehind(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

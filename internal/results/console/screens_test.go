@@ -51,9 +51,10 @@ const (
 // block is the side of the squares of pixels that are one in the pictures that are kept.
 const block = 8
 
-// unnoticed is the tolerance: between runs there are no differences at all; another way to draw letters and shadows, that of
-// graphics processors, makes some of up to 3 of 255, a page that is lower by a pixel up to 19, one that is further to the right by one,
-// too, up to 21; and the mark of the current page in the menu, if it is missing, makes one of 42.
+// unnoticed is the tolerance: between runs there are no differences at all; another way to draw letters and shadows,
+// that of graphics processors, makes some of up to 3 of 255, a page that is lower by a pixel up to 19, one that is
+// further to the right by one, too, up to 21; and the mark of the current page in the menu, if it is missing, makes
+// one of 42.
 var unnoticed = picture.Tolerance{Level: 24, Colour: 1}
 
 // screen is a page, and how it is looked at.

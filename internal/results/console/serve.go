@@ -21,7 +21,8 @@ const (
 	maxHeaders = 128 << 10
 )
 
-// serve has requests answered until ctx ends, with encryption if there is a configuration for it. It closes the listener.
+// serve has requests answered until ctx ends, with encryption if there is a configuration for it. It closes the
+// listener.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, encryption *tls.Config) error {
 	server := connections.NewServer(handler)
 	server.TLSConfig, server.BaseContext = encryption, func(net.Listener) context.Context { return ctx }

@@ -21,8 +21,8 @@ import (
 //go:embed web
 var web embed.FS
 
-// contentSecurityPolicy allows the console's own files and requests, and nothing else: no script in a page, no frame, no form
-// that is sent.
+// contentSecurityPolicy allows the console's own files and requests, and nothing else: no script in a page, no frame,
+// no form that is sent.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -75,8 +75,8 @@ func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
 	}, nil
 }
 
-// knownHost reports whether a request names the console by an address, or by a name that is known. Other names may be those of
-// a page that has its name point here, to read what only this machine can.
+// knownHost reports whether a request names the console by an address, or by a name that is known. Other names may be
+// those of a page that has its name point here, to read what only this machine can.
 func (s *site) knownHost(host string) bool {
 	name := host
 	if without, _, err := net.SplitHostPort(host); err == nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
 )
 
-// Team is a server for many browsers, behind a proxy that signs people in. Each request to the cluster is made as the person who
-// sent it; nothing is kept between two requests.
+// Team is a server for many browsers, behind a proxy that signs people in. Each request to the cluster is made as the
+// person who sent it; nothing is kept between two requests.
 type Team struct {
 	*site
 
@@ -110,8 +110,8 @@ func (t *Team) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerProbe says whether the console can be reached. Whether the cluster can is for the pages to say: it is no reason to
-// restart the console.
+// answerProbe says whether the console can be reached. Whether the cluster can is for the pages to say: it is no
+// reason to restart the console.
 func (t *Team) answerProbe(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if t.keeper != nil && r.URL.Path == "/readyz" && t.keeper.Ready() != nil {
@@ -122,8 +122,8 @@ func (t *Team) answerProbe(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("ok")) // As above.
 }
 
-// sameOrigin reports whether a request is from the console's own page, or from no page. Browsers see HTTPS, whatever the
-// proxy speaks with the console; only on one machine they may see HTTP.
+// sameOrigin reports whether a request is from the console's own page, or from no page. Browsers see HTTPS, whatever
+// the proxy speaks with the console; only on one machine they may see HTTP.
 func (t *Team) sameOrigin(r *http.Request) bool {
 	origin, host := strings.ToLower(r.Header.Get("Origin")), strings.ToLower(r.Host)
 	if origin == "" {

@@ -277,7 +277,8 @@ func TestTeamHostsAndOrigins(t *testing.T) {
 	}
 }
 
-// TestTeamServes: the same pages, headers and bounds as for one browser, no cookie, no link, and probes without a token.
+// TestTeamServes: the same pages, headers and bounds as for one browser, no cookie, no link, and probes without a
+// token.
 func TestTeamServes(t *testing.T) {
 	t.Parallel()
 	f := newTeam(t, options(SignInToken))
@@ -313,8 +314,8 @@ func TestNobodyAsks(t *testing.T) {
 	}
 }
 
-// TestStreamsOfOnePersonAreBounded: who takes all places that one person gets, with as many tokens as there are, leaves those of
-// others; pages that go make room.
+// TestStreamsOfOnePersonAreBounded: who takes all places that one person gets, with as many tokens as there are,
+// leaves those of others; pages that go make room.
 func TestStreamsOfOnePersonAreBounded(t *testing.T) {
 	t.Parallel()
 	for signIn, as := range map[string]func(name string, n int) func(*http.Request){

@@ -19,8 +19,8 @@ import (
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
 )
 
-// tlsFiles are the certificate of the console and the authorities of the proxy, in files that somebody else renews. It is a
-// [rotation.Source].
+// tlsFiles are the certificate of the console and the authorities of the proxy, in files that somebody else renews.
+// It is a [rotation.Source].
 type tlsFiles struct {
 	certFile, keyFile string
 	// proxyCAFile is empty where the proxy needs no certificate.
@@ -72,8 +72,8 @@ func (f *tlsFiles) loadProxies() error {
 	return nil
 }
 
-// isProxy returns a function that says why a request is not on a connection of a proxy with one of the names. It looks at
-// each request, as connections outlive certificates and authorities.
+// isProxy returns a function that says why a request is not on a connection of a proxy with one of the names. It
+// looks at each request, as connections outlive certificates and authorities.
 func (f *tlsFiles) isProxy(names []string) func(*http.Request) error {
 	return func(r *http.Request) error {
 		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {

@@ -160,8 +160,8 @@ func TestOnlyTheProxyNamesPeople(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreReadAgain: the console serves a renewed certificate, and another authority of the proxy counts also on
-// connections that were open before.
+// TestCertificatesAreReadAgain: the console serves a renewed certificate, and another authority of the proxy counts
+// also on connections that were open before.
 func TestCertificatesAreReadAgain(t *testing.T) {
 	t.Parallel()
 	before, after := newAuthority(t, "before"), newAuthority(t, "after")
@@ -233,7 +233,8 @@ func TestFilesOfNoUse(t *testing.T) {
 	wants("--tls-private-key-file")
 }
 
-// TestTokensAlone: with tokens, the console shows no certificate of its kubeconfig, which would count more than a token.
+// TestTokensAlone: with tokens, the console shows no certificate of its kubeconfig, which would count more than a
+// token.
 func TestTokensAlone(t *testing.T) {
 	t.Parallel()
 	shown := 0
@@ -263,7 +264,8 @@ func TestTokensAlone(t *testing.T) {
 	}
 }
 
-// TestReadyUntilTheCertificateEnds: a console whose certificate nobody renewed is not ready, and is not restarted for that.
+// TestReadyUntilTheCertificateEnds: a console whose certificate nobody renewed is not ready, and is not restarted for
+// that.
 func TestReadyUntilTheCertificateEnds(t *testing.T) {
 	t.Parallel()
 	folder, now := t.TempDir(), clocktesting.NewFakeClock(time.Now())

@@ -29,8 +29,8 @@ func many() (r *Reader, results int64) {
 	return New(Options{Questions: c, Labels: []string{"result", "severity", "source", "policy", "report_namespace"}, Series: limit}), results
 }
 
-// TestLimit: there are as many series as allowed, and one for each result of the others, no result is lost, and counters
-// beyond the limit take no memory.
+// TestLimit: there are as many series as allowed, and one for each result of the others, no result is lost, and
+// counters beyond the limit take no memory.
 func TestLimit(t *testing.T) {
 	r, want := many()
 	run(t, r)

@@ -182,8 +182,8 @@ func (r *Reader) read(ctx context.Context) ([]series, error) {
 	return all, nil
 }
 
-// urgency says which counts are shown where there are too many, the least first: failures by their severity, then errors and
-// warnings, then all others. Otherwise the many results that pass would push out the few that matter.
+// urgency says which counts are shown where there are too many, the least first: failures by their severity, then
+// errors and warnings, then all others. Otherwise the many results that pass would push out the few that matter.
 func (r *Reader) urgency(values []string) int {
 	value := func(field engine.Field) string {
 		if at := slices.Index(r.by, field); at >= 0 {

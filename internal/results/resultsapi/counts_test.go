@@ -44,7 +44,8 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// TestResourceSummaries: resources are counted, and nothing else is; their names are those of objects, and no two have the same.
+// TestResourceSummaries: resources are counted, and nothing else is; their names are those of objects, and no two
+// have the same.
 func TestResourceSummaries(t *testing.T) {
 	e := example()
 	r := storageOf[*summaryStorage](t, e, "resourcesummaries")
@@ -80,7 +81,8 @@ func TestResourceSummaries(t *testing.T) {
 	}
 }
 
-// TestSummaryLabels: summaries have no labels, so that a selector gets all or none of them. Labels of results are refused.
+// TestSummaryLabels: summaries have no labels, so that a selector gets all or none of them. Labels of results are
+// refused.
 func TestSummaryLabels(t *testing.T) {
 	r := storageOf[*summaryStorage](t, example(), "policysummaries")
 	for selector, want := range map[string]int{"": 2, "team=a": 0, "team": 0, "!team": 2, "team!=a": 2, v1alpha1.LabelSeverity + "=high": -1, "!" + v1alpha1.LabelResult: -1} {

@@ -53,8 +53,8 @@ func typeOf(field engine.Field) *cel.Type {
 	return cel.StringType
 }
 
-// compileExpression turns an expression in CEL into a filter; nil for "". Of CEL it takes what a database answers without
-// reading more than it must; errors say what that is.
+// compileExpression turns an expression in CEL into a filter; nil for "". Of CEL it takes what a database answers
+// without reading more than it must; errors say what that is.
 func compileExpression(text string, now time.Time) (*engine.Filter, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil //nolint:nilnil // Nil is the filter for everything.
@@ -235,8 +235,8 @@ func mirrored(name string) string {
 	return name
 }
 
-// compareTime compares the time of a result or a report, which is in whole seconds. What has no time is neither before nor
-// after anything.
+// compareTime compares the time of a result or a report, which is in whole seconds. What has no time is neither
+// before nor after anything.
 func (c *compiler) compareTime(e ast.Expr, field engine.Field, name string, value ast.Expr) (*engine.Filter, error) {
 	at, err := c.time(value)
 	if err != nil {

@@ -109,7 +109,8 @@ func (w *watched) Count(ctx context.Context, q engine.CountQuery) (engine.Counts
 	return w.fakeEngine.Count(ctx, q)
 }
 
-// TestTextsOfOneNamespace: labels with a hash are looked up in the namespace of the request, whatever the selectors say.
+// TestTextsOfOneNamespace: labels with a hash are looked up in the namespace of the request, whatever the selectors
+// say.
 func TestTextsOfOneNamespace(t *testing.T) {
 	t.Parallel()
 	e := &watched{fakeEngine: example()}
@@ -124,7 +125,8 @@ func TestTextsOfOneNamespace(t *testing.T) {
 	}
 }
 
-// TestSimpleQuestionBesideMany: while one person asks 50 costly questions at a time, again and again, those of another take a moment.
+// TestSimpleQuestionBesideMany: while one person asks 50 costly questions at a time, again and again, those of
+// another take a moment.
 func TestSimpleQuestionBesideMany(t *testing.T) {
 	testkit.Full(t)
 	for name, open := range map[string]func() (engine.Engine, error){
@@ -205,7 +207,8 @@ func fill(t *testing.T, e engine.Engine, reports int64) {
 	}
 }
 
-// askAllTheTime has ann ask the same several times at once until stop is called, which returns how many answers she got.
+// askAllTheTime has ann ask the same several times at once until stop is called, which returns how many answers she
+// got.
 func askAllTheTime(t *testing.T, f *fair, at int, q engine.CountQuery) (stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(as(t.Context(), "ann"))

@@ -13,8 +13,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// fakeEngine answers questions about rows in memory. What it answers is what engines do, whose own tests compare them with
-// a model.
+// fakeEngine answers questions about rows in memory. What it answers is what engines do, whose own tests compare them
+// with a model.
 type fakeEngine struct {
 	rows     []engine.ResultRow
 	revision engine.Revision

@@ -70,8 +70,8 @@ func (r *queryStorage) fleetAnswer(ctx context.Context, spec *v1alpha1.ResultQue
 	return status, nil
 }
 
-// fleetTotal adds up counts of clusters. Those of subjects and namespaces are added, since no two clusters have one in common;
-// of policies and sources, the names are collected.
+// fleetTotal adds up counts of clusters. Those of subjects and namespaces are added, since no two clusters have one
+// in common; of policies and sources, the names are collected.
 type fleetTotal struct {
 	q      *engine.CountQuery
 	groups map[string]*fleetGroup
@@ -189,8 +189,8 @@ func (t *fleetTotal) answer() engine.Counts {
 	return t.q.Answer(counts)
 }
 
-// firstOfFleet answers a question for results in an order from all clusters. Where they are equal in it, those of the cluster
-// whose name comes first are first.
+// firstOfFleet answers a question for results in an order from all clusters. Where they are equal in it, those of the
+// cluster whose name comes first are first.
 func (r *queryStorage) firstOfFleet(ctx context.Context, q engine.OrderQuery) (*v1alpha1.ResultQueryStatus, error) {
 	names, err := r.members(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// groupFields are the fields whose values can be counted separately, by their names in spec.groupBy. Properties are such as well.
+// groupFields are the fields whose values can be counted separately, by their names in spec.groupBy. Properties are
+// such as well.
 func groupFields() []string {
 	var names []string
 	for _, field := range engine.Fields() {
@@ -23,7 +24,8 @@ func groupFields() []string {
 	return append(names, string(engine.FieldCluster), string(engine.FieldMessage), string(engine.FieldDay))
 }
 
-// groupField returns the field that a name in spec.groupBy or spec.orderBy means: of messages, what they say of every resource.
+// groupField returns the field that a name in spec.groupBy or spec.orderBy means: of messages, what they say of every
+// resource.
 func groupField(name string) engine.Field {
 	if property, ok := propertyIn(name); ok {
 		return engine.Property(property)
@@ -48,7 +50,8 @@ func checkGroup(at *field.Path, name string) *field.Error {
 	return nil
 }
 
-// head is what a table has above a column: the name of a field or an aggregate, of a property without what is around it.
+// head is what a table has above a column: the name of a field or an aggregate, of a property without what is around
+// it.
 func head(name string) string {
 	if property, ok := propertyIn(name); ok {
 		return property

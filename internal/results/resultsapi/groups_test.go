@@ -28,8 +28,8 @@ func groupsOf(t *testing.T, spec v1alpha1.ResultQuerySpec) (groups []string, ans
 	return groups, answered
 }
 
-// TestQueryByMessage: results that say the same of different resources are one group, and the name of the field is the one
-// that was asked for.
+// TestQueryByMessage: results that say the same of different resources are one group, and the name of the field is
+// the one that was asked for.
 func TestQueryByMessage(t *testing.T) {
 	got, _ := groupsOf(t, v1alpha1.ResultQuerySpec{GroupBy: []string{"message", "day"}, OrderBy: "message"})
 	if want := "[map[day:2023-11-14 message:{name} is wrong] 7]"; fmt.Sprint(got) != want {
@@ -52,7 +52,8 @@ func TestGroupFields(t *testing.T) {
 	}
 }
 
-// TestQueryByProperty: a property is selected and counted by, and the answer has the name that was asked for, the table its own.
+// TestQueryByProperty: a property is selected and counted by, and the answer has the name that was asked for, the
+// table its own.
 func TestQueryByProperty(t *testing.T) {
 	const name = `properties["a"]`
 	got, query := groupsOf(t, v1alpha1.ResultQuerySpec{

@@ -35,8 +35,8 @@ var bounds = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(options...)
 })
 
-// compileHaving turns an expression in CEL into bounds on the numbers of groups; none for "". Asked are the aggregates of the
-// question.
+// compileHaving turns an expression in CEL into bounds on the numbers of groups; none for "". Asked are the
+// aggregates of the question.
 func compileHaving(text string, asked []string) ([]engine.Bound, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -118,7 +118,8 @@ func TestOrderedLocally(t *testing.T) {
 	}
 }
 
-// TestOrderedAtOnce: results and their names are of one snapshot, and the next page begins where it would after reports are gone.
+// TestOrderedAtOnce: results and their names are of one snapshot, and the next page begins where it would after
+// reports are gone.
 func TestOrderedAtOnce(t *testing.T) {
 	e, calls := timed(), 0
 	e.before = func(*fakeEngine) error {

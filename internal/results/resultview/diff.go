@@ -39,8 +39,8 @@ func (f finding) compare(g finding) int {
 		strings.Compare(f.policy, g.policy), strings.Compare(f.rule, g.rule))
 }
 
-// Diff prints how results on the right differ from those on the left, a line for each resource and rule, and returns how
-// many do. Namespaces and clusters of resources are left out of the comparison: it is between two of them.
+// Diff prints how results on the right differ from those on the left, a line for each resource and rule, and returns
+// how many do. Namespaces and clusters of resources are left out of the comparison: it is between two of them.
 func Diff(ctx context.Context, out io.Writer, style Style, left, right Side, by Selection) (int, error) {
 	before, err := left.findings(ctx, by)
 	if err != nil {

@@ -48,8 +48,8 @@ func ParseOrder(text string) (Order, error) {
 	return Order{Field: field, Descending: direction == "desc"}, nil
 }
 
-// First calls each for the first results of a namespace in an order, or of everything where that is "", until it returns an error. It
-// returns how many there are behind these.
+// First calls each for the first results of a namespace in an order, or of everything where that is "", until it
+// returns an error. It returns how many there are behind these.
 func (c *Client) First(ctx context.Context, namespace string, by Selection, order Order, limit int, each func(*v1alpha1.PolicyResult) error) (left int64, err error) {
 	status, err := c.Query(ctx, Extent{Namespace: namespace}, v1alpha1.ResultQuerySpec{
 		Filter: by.expression(), Results: &v1alpha1.ResultOrder{OrderBy: order.Field, Descending: order.Descending, Limit: int32(limit)},

@@ -241,7 +241,8 @@ func (w csvWriter) Write(r *v1alpha1.PolicyResult) error {
 	return w.Writer.Write(cells)
 }
 
-// inert returns a cell that spreadsheets take for text: what begins like a formula gets an apostrophe, as OWASP advises.
+// inert returns a cell that spreadsheets take for text: what begins like a formula gets an apostrophe, as OWASP
+// advises.
 func inert(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell

@@ -63,7 +63,8 @@ const (
 	cellWidth = 80
 )
 
-// Top prints what has the most results of a selection. Of all clusters, it prints in how many of them something has any.
+// Top prints what has the most results of a selection. Of all clusters, it prints in how many of them something has
+// any.
 func (c *Client) Top(ctx context.Context, out io.Writer, in Extent, ranking Ranking, by Selection, limit int) error {
 	fields, err := ranking.fields()
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package turns has people take turns at work of which a server can do little at a time: one turn for each person at any moment, and
-// a queue for each person, so that who asks for much waits for themselves and nobody else does.
+// Package turns has people take turns at work of which a server can do little at a time: one turn for each person at
+// any moment, and a queue for each person, so that who asks for much waits for themselves and nobody else does.
 package turns
 
 import (
@@ -15,7 +15,8 @@ import (
 // ErrFull says that a person has as many requests waiting as a person may have.
 var ErrFull = errors.New("the queue is full")
 
-// Queue gives turns: to people one after the other, and to each in the order in which they asked. It is safe for concurrent use.
+// Queue gives turns: to people one after the other, and to each in the order in which they asked. It is safe for
+// concurrent use.
 type Queue struct {
 	longest int
 
@@ -37,8 +38,8 @@ func New(places, longest int) *Queue {
 	return &Queue{free: places, longest: longest, people: map[string]*person{}}
 }
 
-// Take waits for a turn, which is given back with done. It returns ErrFull if the person's queue is full, and the cause when the context
-// ends before.
+// Take waits for a turn, which is given back with done. It returns ErrFull if the person's queue is full, and the
+// cause when the context ends before.
 func (q *Queue) Take(ctx context.Context, name string) (done func(), err error) {
 	turn, err := q.join(name)
 	if err != nil {

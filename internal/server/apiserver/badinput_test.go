@@ -34,8 +34,8 @@ type badRequest struct {
 	wantText string
 }
 
-// TestSemantics18BadInput sends what clients get wrong, or send on purpose. Each is refused with a Status that says what is wrong, and the
-// server works on.
+// TestSemantics18BadInput sends what clients get wrong, or send on purpose. Each is refused with a Status that says
+// what is wrong, and the server works on.
 func TestSemantics18BadInput(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, databases()["sqlite"](t), func(o *apiserver.Options) {

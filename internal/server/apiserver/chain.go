@@ -41,9 +41,9 @@ func (c CompletedConfig) buildChain(held *holds) {
 	}
 }
 
-// ending returns whether connections are to be handed over to other replicas: from half of the shutdown delay on. By then
-// the cluster should have taken this replica out of its Service, so that new connections go elsewhere. Each GOAWAY costs
-// the writes that cross it on the wire a 503, hence not earlier and again.
+// ending returns whether connections are to be handed over to other replicas: from half of the shutdown delay on. By
+// then the cluster should have taken this replica out of its Service, so that new connections go elsewhere. Each
+// GOAWAY costs the writes that cross it on the wire a 503, hence not earlier and again.
 func ending(c *genericapiserver.Config) func() bool {
 	after := c.ShutdownDelayDuration / 2 //nolint:mnd // Half.
 	initiated := c.ShutdownInitiatedNotify()

@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "write the golden file of what is derive
 
 const derivedRows = "testdata/derived.txt"
 
-// TestDerivationIsPinned: this version derives from reports the index terms and result rows of the golden file. If it is
-// meant to derive more, derivation in internal/store/derivation.go has to rise, and then -update. Guarantee S13.
+// TestDerivationIsPinned: this version derives from reports the index terms and result rows of the golden file. If it
+// is meant to derive more, derivation in internal/store/derivation.go has to rise, and then -update. Guarantee S13.
 func TestDerivationIsPinned(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")

@@ -196,8 +196,8 @@ func (h *holds) of(group string) (imports.Hold, <-chan struct{}) {
 	return h.byGroup[group], h.changed
 }
 
-// guard makes the writes of a request for a group that nothing holds end when that changes, and says whether nothing does.
-// This process may learn of a hold late; the database checks.
+// guard makes the writes of a request for a group that nothing holds end when that changes, and says whether nothing
+// does. This process may learn of a hold late; the database checks.
 func (h *holds) guard(r *http.Request, group string) (*http.Request, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 	"github.com/docket-project/docket/internal/store/storetest"
 )
 
-// TestHoldBindsReplicasThatDoNotKnowIt: the database refuses what a replica writes that did not hear of a hold, or let a
-// request in before it. Guarantee M2.
+// TestHoldBindsReplicasThatDoNotKnowIt: the database refuses what a replica writes that did not hear of a hold, or
+// let a request in before it. Guarantee M2.
 func TestHoldBindsReplicasThatDoNotKnowIt(t *testing.T) {
 	t.Parallel()
 	reports := storetest.Start(t, store.Options{Engine: enginetest.NewModel(clock.RealClock{}.Now)})

@@ -25,8 +25,8 @@ const (
 	acceptMetadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 )
 
-// BenchmarkLists asks a server's handlers, without a connection, for 5,000 reports of 1 to 200 results: as kubectl does,
-// in pages, and at once.
+// BenchmarkLists asks a server's handlers, without a connection, for 5,000 reports of 1 to 200 results: as kubectl
+// does, in pages, and at once.
 func BenchmarkLists(b *testing.B) {
 	const reports = 5000
 	server := startServer(b, "sqlite://"+filepath.Join(b.TempDir(), "docket.db")+"?synchronous=normal")

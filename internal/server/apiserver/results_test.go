@@ -20,8 +20,8 @@ import (
 
 const resultsGroup = "results.docket.dev"
 
-// TestResultsRole: who may read reports may do with results what is served, and what is served is announced. Results of other clusters
-// are for a role of their own.
+// TestResultsRole: who may read reports may do with results what is served, and what is served is announced. Results
+// of other clusters are for a role of their own.
 func TestResultsRole(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, databases()["sqlite"](t))

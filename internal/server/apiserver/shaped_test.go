@@ -16,8 +16,8 @@ import (
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
-// TestShapedAnswers: a list as a Table or a PartialObjectMetadataList is, byte by byte, what the library makes of decoded
-// reports. It still does that where the answer is to be indented.
+// TestShapedAnswers: a list as a Table or a PartialObjectMetadataList is, byte by byte, what the library makes of
+// decoded reports. It still does that where the answer is to be indented.
 func TestShapedAnswers(t *testing.T) {
 	t.Parallel()
 	for name, database := range enginesFor(t, "postgres", "sqlite") { // On etcd the library's storage decodes.

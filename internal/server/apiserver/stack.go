@@ -13,9 +13,9 @@ import (
 const stackBytes = 24 << 10
 
 // withStack gives a request's goroutine the stack that it is going to need while there is little on it. The runtime
-// would double it again and again, deeper in the chain each time, and copy all frames: 6 % of what a server did for Kyverno's
-// reports controller. Watches stay for hours, and there may be thousands of them: theirs has the size that it comes to by itself, half of
-// what it would be.
+// would double it again and again, deeper in the chain each time, and copy all frames: 6 % of what a server did for
+// Kyverno's reports controller. Watches stay for hours, and there may be thousands of them: theirs has the size that
+// it comes to by itself, half of what it would be.
 func withStack(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isWatch(r) {

@@ -246,8 +246,8 @@ var (
 	subjectsByNumber = byNumber(subjectTable.list("t."), "subject", "id")
 )
 
-// addReportResults appends the results x of all reports r that meet a condition. If results are confined, they are looked
-// up for each report.
+// addReportResults appends the results x of all reports r that meet a condition. If results are confined, they are
+// looked up for each report.
 func (q *question) addReportResults(reports *engine.Filter, confined bool) {
 	own := "JOIN docket.result y ON y.cluster = $1 AND y.object = r.object"
 	if confined {
@@ -268,8 +268,8 @@ func (q *question) addReportResults(reports *engine.Filter, confined bool) {
 ) x CROSS JOIN LATERAL (SELECT x.object, x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 }
 
-// confined reports whether a condition is on results of some namespaces only. Then nothing is looked at that others refer
-// to, whatever statistics say: how long that takes would tell what the others have.
+// confined reports whether a condition is on results of some namespaces only. Then nothing is looked at that others
+// refer to, whatever statistics say: how long that takes would tell what the others have.
 func confined(f *engine.Filter) bool {
 	_, confined := f.Demands(engine.FieldNamespace)
 	return confined

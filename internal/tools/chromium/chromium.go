@@ -4,7 +4,8 @@
 // Package chromium starts the browser in which tests and tools open the pages of the console. Nothing that is released
 // imports it.
 //
-// Processes: the browser, from [Start] until what Start returns for its end; it does not outlive the process that started it.
+// Processes: the browser, from [Start] until what Start returns for its end; it does not outlive the process that
+// started it.
 package chromium
 
 import (
@@ -19,8 +20,8 @@ import (
 // patience is how long a browser may take to close.
 const patience = 30 * time.Second
 
-// Start starts Chromium without a window. The context that it returns has a tab and is for chromedp; it ends with ctx, and
-// the browser ends with stop, which must be called: a browser that is killed leaves its folders behind.
+// Start starts Chromium without a window. The context that it returns has a tab and is for chromedp; it ends with
+// ctx, and the browser ends with stop, which must be called: a browser that is killed leaves its folders behind.
 //
 // Temporary files of the browser are in a folder that goes with it.
 func Start(ctx context.Context, options ...chromedp.ExecAllocatorOption) (tab context.Context, stop func() error, err error) {

@@ -21,8 +21,8 @@ type Tolerance struct {
 	Colour int
 }
 
-// window is the side of the places that are compared, in pixels of small pictures. They overlap: a text that is elsewhere by one
-// pixel of the full picture is a small difference of all places then, wherever it is.
+// window is the side of the places that are compared, in pixels of small pictures. They overlap: a text that is
+// elsewhere by one pixel of the full picture is a small difference of all places then, wherever it is.
 const window = 2
 
 // Difference is what Compare finds.
@@ -32,8 +32,8 @@ type Difference struct {
 	Where  image.Rectangle
 	// Most is the largest difference of a place, of 255.
 	Most int
-	// New are the colours that cover a part of the picture and not of the one that is wanted, and Gone those with which it is the
-	// other way round.
+	// New are the colours that cover a part of the picture and not of the one that is wanted, and Gone those with
+	// which it is the other way round.
 	New, Gone []color.RGBA
 }
 
@@ -58,8 +58,8 @@ func (d *Difference) String(side int) string {
 	return strings.Join(parts, "; ")
 }
 
-// Compare compares two small pictures, as Shrink makes them, which have the same size. The picture that it returns is got with the
-// places that differ in red.
+// Compare compares two small pictures, as Shrink makes them, which have the same size. The picture that it returns is
+// got with the places that differ in red.
 func Compare(got, want *image.RGBA, tolerance Tolerance) (Difference, *image.RGBA) {
 	found := Difference{New: foreign(got, want, tolerance.Colour), Gone: foreign(want, got, tolerance.Colour)}
 	seen := image.NewRGBA(got.Rect)

@@ -48,7 +48,8 @@ func Indexed(full image.Image) *image.Paletted {
 	return small
 }
 
-// rounded is a colour to the nearest of 64 values of each part, or nearly all edges of letters would have colours of their own.
+// rounded is a colour to the nearest of 64 values of each part, or nearly all edges of letters would have colours of
+// their own.
 func rounded(c color.Color) color.RGBA {
 	r, g, b, _ := c.RGBA()
 	part := func(v uint32) uint8 { return uint8(min(255, (v>>8+2)&^3)) }

@@ -103,7 +103,8 @@ func run(ctx context.Context, docket, out string) (err error) {
 
 var linkOf = regexp.MustCompile(`http://\S+/sign-in\?token=\w+`)
 
-// start starts docket up with the demo for a cluster, and returns the link once all reports are there, and what ends it.
+// start starts docket up with the demo for a cluster, and returns the link once all reports are there, and what ends
+// it.
 func start(ctx context.Context, docket, state, cluster string) (link string, end func() error, err error) {
 	command := exec.CommandContext(ctx, docket, "up", "--demo", "--cluster", cluster, "--dir", state, "--listen", "127.0.0.1:0")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }

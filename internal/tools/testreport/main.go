@@ -4,8 +4,8 @@
 // Command testreport says how a run of tests went, and fails it for what no single test can see: a package that takes
 // too long, and a test that was skipped without a reason.
 //
-// Reasons are in the tables of docs/develop/testing.md: a row that begins with the name of a test in backquotes allows it, and
-// its subtests, to be skipped; one that begins with a package allows that to take longer.
+// Reasons are in the tables of docs/develop/testing.md: a row that begins with the name of a test in backquotes
+// allows it, and its subtests, to be skipped; one that begins with a package allows that to take longer.
 //
 // Usage, from the root of the repository, with the events that gotestsum wrote for each part of the run:
 //

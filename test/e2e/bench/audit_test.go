@@ -38,8 +38,8 @@ type audit struct {
 // call is what requests have in common that servers count together.
 type call struct{ resource, verb, code string }
 
-// object is what etcd says about one. Whatever changes it, a deletion that waits for something included, makes another version;
-// one that takes the place of a deleted object has another creation.
+// object is what etcd says about one. Whatever changes it, a deletion that waits for something included, makes
+// another version; one that takes the place of a deleted object has another creation.
 type object struct{ creation, version int64 }
 
 // newAudit begins to count.
@@ -79,7 +79,8 @@ func (a *audit) calls() map[call]int {
 	return sum
 }
 
-// expect adds to the writes that a resource should get with some verbs, which are separated by commas. It should get no others.
+// expect adds to the writes that a resource should get with some verbs, which are separated by commas. It should get
+// no others.
 func (a *audit) expect(resource, verbs string, n int) {
 	if a.expected[resource] == nil {
 		a.expected[resource] = map[string]int{}
@@ -125,9 +126,9 @@ func (a *audit) stored(prefix string) map[string]object {
 	return found
 }
 
-// end fails the benchmark if something is not as it should be, and returns the counts, which belong beside the figures. Calls
-// that are tolerated are errors that a program gets in its usual work; their resource may be empty for all. So is 429 to a watch: the
-// first one of a new kind of custom resource has to come again.
+// end fails the benchmark if something is not as it should be, and returns the counts, which belong beside the
+// figures. Calls that are tolerated are errors that a program gets in its usual work; their resource may be empty for
+// all. So is 429 to a watch: the first one of a new kind of custom resource has to come again.
 func (a *audit) end(tolerated ...call) string {
 	a.b.Helper()
 	a.compareObjects()

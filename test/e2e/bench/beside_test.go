@@ -87,8 +87,8 @@ func (s *beside) removeReports() {
 	s.untilLook("no reports are left", s.reports.look, func(t tally) bool { return t.reports == 0 })
 }
 
-// newBeside starts a control plane whose etcd waits for the disk. Both controllers are service accounts with all rights: requests
-// of others than system:masters cost more.
+// newBeside starts a control plane whose etcd waits for the disk. Both controllers are service accounts with all
+// rights: requests of others than system:masters cost more.
 func newBeside(b *testing.B, pods int) *beside {
 	b.Helper()
 	c := harness.StartCluster(b, harness.Durable)

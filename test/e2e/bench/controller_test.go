@@ -121,8 +121,8 @@ func (s *scanned) stop() {
 	s.controller.Stop(s.b)
 }
 
-// end fails the benchmark unless the reports are what they should be in the end, were written by the controller alone, and are about
-// what was made.
+// end fails the benchmark unless the reports are what they should be in the end, were written by the controller
+// alone, and are about what was made.
 func (s *scanned) end(results, fail int64) {
 	s.b.Helper()
 	if got := s.look(); got.results != results || got.fail != fail {

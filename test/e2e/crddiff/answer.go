@@ -174,8 +174,8 @@ func (n normalizer) text(text string) string {
 	})
 }
 
-// end makes lists equal that go on or not, which depends on the objects of others. Where there is no more, lists of whole objects
-// say so, and tables and lists of metadata don't.
+// end makes lists equal that go on or not, which depends on the objects of others. Where there is no more, lists of
+// whole objects say so, and tables and lists of metadata don't.
 func (normalizer) end(given, out map[string]any) {
 	before, _ := given["metadata"].(map[string]any)
 	after, _ := out["metadata"].(map[string]any)

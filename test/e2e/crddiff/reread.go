@@ -18,8 +18,8 @@ import (
 // rereads is how often answers are compared again that differ: seconds pass in ages.
 const rereads = 3
 
-// Rereader compares answers of one server with each other, byte by byte: reports that it sends as they are stored with those that
-// it decodes first. It is for one goroutine; nobody else may write to the server meanwhile.
+// Rereader compares answers of one server with each other, byte by byte: reports that it sends as they are stored
+// with those that it decodes first. It is for one goroutine; nobody else may write to the server meanwhile.
 type Rereader struct {
 	Target *Target
 	// Namespace is there, with the objects' owner in it.

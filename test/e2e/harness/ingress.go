@@ -57,7 +57,8 @@ func NewIngress(t testing.TB, host string) *Ingress {
 	return i
 }
 
-// Ask gets an address of the host, and follows no redirects. It returns the code, the headers and the text of the answer.
+// Ask gets an address of the host, and follows no redirects. It returns the code, the headers and the text of the
+// answer.
 func (i *Ingress) Ask(t testing.TB, address string, header http.Header) (status int, answered http.Header, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)

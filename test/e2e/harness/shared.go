@@ -18,8 +18,8 @@ var (
 	sharedPlain, sharedDocket sharedPlane
 )
 
-// SharedCluster returns a control plane without Docket, for tests that keep to namespaces of their own (see Namespace), and leave
-// alone what belongs to the whole cluster. StopShared ends it.
+// SharedCluster returns a control plane without Docket, for tests that keep to namespaces of their own (see
+// Namespace), and leave alone what belongs to the whole cluster. StopShared ends it.
 func SharedCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c, _ := sharedPlain.get(t, func(testing.TB, *Cluster) *Replica { return nil })

@@ -234,7 +234,8 @@ func (i *Inbox) flush(ctx context.Context) {
 	}
 }
 
-// remove deletes those that have ended. What can't be deleted, or is left to somebody else for now, is retried at the next tick.
+// remove deletes those that have ended. What can't be deleted, or is left to somebody else for now, is retried at the
+// next tick.
 func (i *Inbox) remove(ctx context.Context) {
 	var batch, rest []*holding
 	now := i.config.Clock.Now()

@@ -45,8 +45,8 @@ type statusWriter struct {
 	failed map[types.UID]string
 }
 
-// MaintainStatus keeps the condition [ConditionReady] of all policies of Kyverno's kinds until ctx is done, and returns nil then. Only the leader
-// should call it, and only where Kyverno, which writes the same, does not run.
+// MaintainStatus keeps the condition [ConditionReady] of all policies of Kyverno's kinds until ctx is done, and
+// returns nil then. Only the leader should call it, and only where Kyverno, which writes the same, does not run.
 func (s *Set) MaintainStatus(ctx context.Context) error {
 	changed := broadcast.NewTrigger()
 	defer s.Subscribe(changed.Fire)()

@@ -18,18 +18,22 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The default times. What a replica that died worked for is taken over after Duration, seen from its last renewal, and at most three times Retry: within 15 s.
+// The default times. What a replica that died worked for is taken over after Duration, seen from its last renewal,
+// and at most three times Retry: within 15 s.
 const (
 	DefaultDuration = 10 * time.Second
-	// DefaultDeadline leaves a replica that can't renew enough of the duration to notice it and end: two requests and a pause between them.
+	// DefaultDeadline leaves a replica that can't renew enough of the duration to notice it and end: two requests and
+	// a pause between them.
 	DefaultDeadline = 6 * time.Second
 	DefaultRetry    = 1500 * time.Millisecond
 )
 
 var (
-	// ErrEnding is the cause of a context of work if the process was told to end: all leases are still held, and given back when the work has ended.
+	// ErrEnding is the cause of a context of work if the process was told to end: all leases are still held, and
+	// given back when the work has ended.
 	ErrEnding = errors.New("the process is ending")
-	// ErrReassigned is the cause of a context of work if the set changes: all leases are still held. The work is started again with the new set.
+	// ErrReassigned is the cause of a context of work if the set changes: all leases are still held. The work is
+	// started again with the new set.
 	ErrReassigned = errors.New("the replica gets other shards")
 	// ErrLost is returned if a lease was lost.
 	ErrLost = errors.New("a lease was lost: another replica works now, or the cluster did not answer in time; restart to stand by")
@@ -45,8 +49,9 @@ type Config struct {
 	Identity string
 	// Count is the number of shards, up to [MaxCount].
 	Count int
-	// Duration is how long a lease lasts after it was renewed, in whole seconds. Deadline is how long it may go unrenewed until the work ends. Retry is the pause between
-	// two attempts, and limits each request. The defaults are those of this package.
+	// Duration is how long a lease lasts after it was renewed, in whole seconds. Deadline is how long it may go
+	// unrenewed until the work ends. Retry is the pause between two attempts, and limits each request. The defaults
+	// are those of this package.
 	Duration, Deadline, Retry time.Duration
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
@@ -70,9 +75,10 @@ func LeaseNames(name string, count int) []string {
 	return names
 }
 
-// Run calls work with the shards that this replica holds, whenever it holds any, and once more whenever they change. Two replicas never work for the same shard
-// at the same time, as long as work returns soon after its context is done. It returns when ctx is done, when work returns by itself, or with [ErrLost]; in all cases after
-// work has returned. Leases that are still held are given back last.
+// Run calls work with the shards that this replica holds, whenever it holds any, and once more whenever they change.
+// Two replicas never work for the same shard at the same time, as long as work returns soon after its context is
+// done. It returns when ctx is done, when work returns by itself, or with [ErrLost]; in all cases after work has
+// returned. Leases that are still held are given back last.
 func Run(ctx context.Context, config Config, work func(ctx context.Context, held Set) error) error {
 	if err := config.complete(); err != nil {
 		return err

@@ -90,8 +90,8 @@ func (c *coordinator) read(ctx context.Context, l *lease) error {
 	return nil
 }
 
-// write makes this replica the holder, or renews that it is; with no identity it gives the lease back. It fails with a conflict if somebody else has changed the
-// lease since it was read.
+// write makes this replica the holder, or renews that it is; with no identity it gives the lease back. It fails with
+// a conflict if somebody else has changed the lease since it was read.
 func (c *coordinator) write(ctx context.Context, l *lease, identity string) error {
 	begun := c.config.Clock.Now()
 	now := metav1.NewMicroTime(begun)

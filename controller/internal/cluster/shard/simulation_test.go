@@ -140,8 +140,8 @@ func (s *simulation) add() {
 	s.replicas = append(s.replicas, r)
 }
 
-// round gives each replica its turn, in an order of its own, and checks that no shard is worked for twice. A replica that has lost a lease is replaced, as a
-// Deployment does.
+// round gives each replica its turn, in an order of its own, and checks that no shard is worked for twice. A replica
+// that has lost a lease is replaced, as a Deployment does.
 func (s *simulation) round(random *rand.Rand) {
 	s.t.Helper()
 	random.Shuffle(len(s.replicas), func(i, j int) { s.replicas[i], s.replicas[j] = s.replicas[j], s.replicas[i] })
@@ -222,8 +222,8 @@ func (s *simulation) settled() string {
 	return fmt.Sprintf("%d of %d shards are worked for; a replica has %d to %d", all, s.shards, least, most)
 }
 
-// TestSimulation: whatever happens to replicas and their ways to the server, no shard is ever worked for twice, and once nothing happens any more, all shards are
-// worked for, in equal shares.
+// TestSimulation: whatever happens to replicas and their ways to the server, no shard is ever worked for twice, and
+// once nothing happens any more, all shards are worked for, in equal shares.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {

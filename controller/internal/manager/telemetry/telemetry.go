@@ -82,8 +82,8 @@ type Telemetry struct {
 	metrics *sdkmetric.MeterProvider
 }
 
-// Start begins to send what o asks for, as the given service and instance. It makes the tracer provider that of the process.
-// A collector that can't be reached is no error: exporters retry, and drop what they can't send.
+// Start begins to send what o asks for, as the given service and instance. It makes the tracer provider that of the
+// process. A collector that can't be reached is no error: exporters retry, and drop what they can't send.
 func Start(ctx context.Context, o *Options, service, instance string) (*Telemetry, error) {
 	config, err := o.tracing()
 	if err != nil {

@@ -57,8 +57,8 @@ func BundleOf(caFile string, clock clock.PassiveClock) func() ([]byte, error) {
 	}
 }
 
-// Install adds the paths for API groups, of which bootstrap.Groups has the names. bundle is asked at each request for the
-// authorities of the serving certificate, as PEM; it is nil if nobody knows them.
+// Install adds the paths for API groups, of which bootstrap.Groups has the names. bundle is asked at each request for
+// the authorities of the serving certificate, as PEM; it is nil if nobody knows them.
 func Install(paths *mux.PathRecorderMux, groups []string, bundle func() ([]byte, error), serializer runtime.NegotiatedSerializer) {
 	h := &handler{
 		groups: slices.Compact(slices.Sorted(slices.Values(groups))), bundle: bundle, serializer: serializer,
