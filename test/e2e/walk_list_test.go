@@ -72,7 +72,7 @@ func walks() map[string][]walk {
 			{upPage, []string{"docket up: everything on one machine", "Who may do what", "Several at once"}},
 			{resultsPage, []string{
 				"With kubectl", "With kubectl #2", "With kubectl #3", "With kubectl #4", "With kubectl #5", "All clusters of a database", "All clusters of a database #2",
-				"With docket results", "I want to see …", "Reports with kubectl", "Reports with kubectl #2", "With SQL",
+				"With docket results", "I want to see …", "Reports with kubectl", "With SQL",
 			}},
 			{consolePage, []string{"Results in a browser"}},
 		},
