@@ -47,8 +47,8 @@ func (c *Cluster) InstallCRDs(t testing.TB) {
 // Kubernetes see, too (https://github.com/kubernetes/kubernetes/pull/138086).
 const removeTimeout = 3 * time.Minute
 
-// touchInterval is how often a CRD that is still there is changed. After each failure ("storage is (re)initializing", say)
-// the controller that removes it waits twice as long; a change of the CRD makes it try at once.
+// touchInterval is how often a CRD that is still there is changed. After each failure ("storage is (re)initializing",
+// say) the controller that removes it waits twice as long; a change of the CRD makes it try at once.
 const touchInterval = 10 * time.Second
 
 // RemoveCRDs deletes the CRDs with all their objects, and returns when they are gone.
