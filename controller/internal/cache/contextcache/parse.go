@@ -4,93 +4,85 @@
 package contextcache
 
 import (
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
 
-// entrySpec is the spec of a CachedContextEntry or a GlobalContextEntry. Each kind leaves out fields of the other.
-type entrySpec struct {
-	AllowNamespacedPolicies bool              `json:"allowNamespacedPolicies"`
-	Projections             []namedExpression `json:"projections"`
-	Indexes                 []namedExpression `json:"indexes"`
-	// Resource has the fields of [policy.EntryResource].
-	Resource *struct {
-		Group         string `json:"group"`
-		Version       string `json:"version"`
-		Kind          string `json:"kind"`
-		Namespace     string `json:"namespace"`
-		LabelSelector string `json:"labelSelector"`
-		FieldSelector string `json:"fieldSelector"`
-		Filter        string `json:"filter"`
-	} `json:"resource"`
-	KubernetesResource *struct {
-		Group     string `json:"group"`
-		Version   string `json:"version"`
-		Resource  string `json:"resource"`
-		Namespace string `json:"namespace"`
-	} `json:"kubernetesResource"`
-	APICall *callSpec `json:"apiCall"`
+// reader reads fields of an object and keeps what is wrong with them.
+type reader struct{ errs []error }
+
+func (r *reader) wrong(field, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
 }
 
-type namedExpression struct {
-	Name     string `json:"name"`
-	JMESPath string `json:"jmesPath"`
-}
-
-// callSpec has the service of a CachedContextEntry beside its other fields, that of a GlobalContextEntry in a field.
-type callSpec struct {
-	URLPath string `json:"urlPath"`
-	Method  string `json:"method"`
-	Data    []struct {
-		Key   string `json:"key"`
-		Value any    `json:"value"`
-	} `json:"data"`
-	serviceSpec
-
-	Service                serviceSpec `json:"service"`
-	RefreshIntervalSeconds *float64    `json:"refreshIntervalSeconds"`
-	RefreshInterval        string      `json:"refreshInterval"`
-}
-
-type serviceSpec struct {
-	URL      string `json:"url"`
-	CABundle string `json:"caBundle"`
-	Headers  []struct {
-		Key   string `json:"key"`
-		Value string `json:"value"`
-	} `json:"headers"`
-}
-
-// readSpec reads what it can. The error names a field of the wrong type and the type that it needs.
-func readSpec(o *unstructured.Unstructured) (spec entrySpec, err error) {
-	text, err := json.Marshal(map[string]any{"spec": o.Object["spec"]})
-	if err != nil {
-		return spec, fmt.Errorf("spec: %w", err)
+// object returns nil if a member is not there.
+func (r *reader) object(of map[string]any, path, name string) map[string]any {
+	value, found := of[name]
+	if !found || value == nil {
+		return nil
 	}
-	var read struct {
-		Spec entrySpec `json:"spec"`
+	object, ok := value.(map[string]any)
+	if !ok {
+		r.wrong(path+"."+name, "is not an object")
+		return nil
 	}
-	err = json.Unmarshal(text, &read)
-	if mismatch := (*stdjson.UnmarshalTypeError)(nil); errors.As(err, &mismatch) {
-		err = fmt.Errorf("%s: %s", mismatch.Field, map[reflect.Kind]string{
-			reflect.Struct: "is not an object", reflect.Slice: "is not a list", reflect.String: "is not a string: put it in quotes",
-			reflect.Bool: "is neither true nor false", reflect.Float64: "is not a number of seconds",
-		}[mismatch.Type.Kind()])
+	return object
+}
+
+func (r *reader) text(of map[string]any, path, name string) string {
+	value, found := of[name]
+	if !found || value == nil {
+		return ""
 	}
-	return read.Spec, err
+	text, ok := value.(string)
+	if !ok {
+		r.wrong(path+"."+name, "is not a string: put it in quotes")
+	}
+	return text
+}
+
+func (r *reader) flag(of map[string]any, path, name string) bool {
+	value, found := of[name]
+	if !found || value == nil {
+		return false
+	}
+	on, ok := value.(bool)
+	if !ok {
+		r.wrong(path+"."+name, "is neither true nor false")
+	}
+	return on
+}
+
+// list returns the members of a list that are objects, with their paths.
+func (r *reader) list(of map[string]any, path, name string, each func(path string, item map[string]any)) {
+	value, found := of[name]
+	if !found || value == nil {
+		return
+	}
+	list, ok := value.([]any)
+	if !ok {
+		r.wrong(path+"."+name, "is not a list")
+		return
+	}
+	for i, member := range list {
+		at := fmt.Sprintf("%s.%s[%d]", path, name, i)
+		item, ok := member.(map[string]any)
+		if !ok {
+			r.wrong(at, "is not an object")
+			continue
+		}
+		each(at, item)
+	}
 }
 
 // checker says what is wrong with expressions, as [table.Engine] does.
@@ -100,142 +92,143 @@ type checker interface {
 	CheckFilter(expression string) error
 }
 
-// reader collects what is wrong with an entry.
-type reader struct {
-	checker
-	errs []error
-}
-
-func (r *reader) wrong(field, format string, args ...any) {
-	r.errs = append(r.errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
-}
-
 // define returns the definition in a CachedContextEntry or GlobalContextEntry.
 func define(o *unstructured.Unstructured, check checker) *definition {
 	d := &definition{id: policy.Entry{Kind: o.GetKind(), Name: o.GetName()}}
-	spec, err := readSpec(o)
-	global := d.id.Kind == policy.GlobalContextEntry
-	d.open = spec.AllowNamespacedPolicies
-	if global {
+	r := &reader{}
+	spec := r.object(o.Object, "", "spec")
+	if d.id.Kind == policy.GlobalContextEntry {
+		r.global(d, spec, check)
 		d.open = o.GetAnnotations()[policy.AllowNamespacedPolicies] == "true"
-	}
-	if err != nil {
-		d.err = err
-		return d
-	}
-	r := &reader{checker: check}
-	d.projections = r.expressions("spec.projections", spec.Projections, check.Check)
-	if global {
-		r.global(d, &spec)
 	} else {
-		r.cached(d, &spec)
+		r.cached(d, spec, check)
 	}
 	d.err = errors.Join(r.errs...)
 	return d
 }
 
 // cached reads the spec of a CachedContextEntry.
-func (r *reader) cached(d *definition, spec *entrySpec) {
-	d.indexes = r.expressions("spec.indexes", spec.Indexes, r.CheckKeys)
+func (r *reader) cached(d *definition, spec map[string]any, check checker) {
+	d.open = r.flag(spec, "spec", "allowNamespacedPolicies")
+	d.projections = r.expressions(spec, "projections", check.Check)
+	d.indexes = r.expressions(spec, "indexes", check.CheckKeys)
 	for name := range d.indexes {
 		if _, taken := d.projections[name]; taken {
 			r.wrong("spec.indexes", "%q is the name of a projection, too: choose another one", name)
 		}
 	}
-	switch {
-	case (spec.Resource == nil) == (spec.APICall == nil):
+	resource, apiCall := r.object(spec, "spec", "resource"), r.object(spec, "spec", "apiCall")
+	if (resource == nil) == (apiCall == nil) {
 		r.wrong("spec", "needs either resource or apiCall")
-	case spec.Resource != nil:
-		d.resource = r.resource("spec.resource", policy.EntryResource(*spec.Resource))
-	default:
-		if len(d.indexes) > 0 {
-			r.wrong("spec.indexes", "are for spec.resource: the answer of a call has no objects; have the service answer with an object, whose members are looked up as quickly, or use spec.projections")
-		}
-		const path = "spec.apiCall"
-		d.call = r.request(path, spec.APICall, path, &spec.APICall.serviceSpec)
-		d.interval = defaultInterval
-		if seconds := spec.APICall.RefreshIntervalSeconds; seconds != nil {
-			d.interval = r.interval(time.Duration(min(*seconds, maxSeconds)*float64(time.Second)), path+".refreshIntervalSeconds")
-		}
+		return
 	}
+	if resource != nil {
+		const path = "spec.resource"
+		wanted, err := parseResource(path, policy.EntryResource{
+			Group: r.text(resource, path, "group"), Version: r.text(resource, path, "version"),
+			Kind: r.text(resource, path, "kind"), Namespace: r.text(resource, path, "namespace"),
+			LabelSelector: r.text(resource, path, "labelSelector"), FieldSelector: r.text(resource, path, "fieldSelector"),
+			Filter: r.text(resource, path, "filter"),
+		}, check)
+		if err != nil {
+			r.errs = append(r.errs, err)
+		}
+		d.resource = wanted
+		return
+	}
+	if len(d.indexes) > 0 {
+		r.wrong("spec.indexes", "are for spec.resource: the answer of a call has no objects; have the service answer with an object, whose members are looked up as quickly, or use spec.projections")
+	}
+	const path = "spec.apiCall"
+	request := r.request(apiCall, path)
+	r.service(&request, apiCall, path)
+	d.interval = r.seconds(apiCall, path, "refreshIntervalSeconds")
+	r.check(request, path, path)
+	d.call = &request
 }
 
 // global reads the spec of a GlobalContextEntry.
-func (r *reader) global(d *definition, spec *entrySpec) {
-	resource := spec.KubernetesResource
+func (r *reader) global(d *definition, spec map[string]any, check checker) {
+	resource, apiCall := r.object(spec, "spec", "kubernetesResource"), r.object(spec, "spec", "apiCall")
+	d.projections = r.expressions(spec, "projections", check.Check)
 	switch {
-	case (resource == nil) == (spec.APICall == nil):
+	case (resource == nil) == (apiCall == nil):
 		r.wrong("spec", "needs either kubernetesResource or apiCall")
-	case resource == nil:
-		const path = "spec.apiCall"
-		d.call = r.request(path, spec.APICall, path+".service", &spec.APICall.Service)
-		d.interval = r.duration(path+".refreshInterval", spec.APICall.RefreshInterval)
-	case resource.Resource == "":
-		r.wrong("spec.kubernetesResource.resource", "is required: the plural name, such as deployments")
-	case resource.Version == "":
-		r.wrong("spec.kubernetesResource.version", "is required")
-	default:
-		d.resource = r.resource("spec.kubernetesResource", policy.EntryResource{
-			Group: resource.Group, Version: resource.Version, Kind: resource.Resource, Namespace: resource.Namespace,
-		})
-		if d.resource != nil {
-			d.resource.exact = true // No group is the core group here.
+	case resource != nil:
+		const path = "spec.kubernetesResource"
+		named := policy.EntryResource{
+			Group: r.text(resource, path, "group"), Version: r.text(resource, path, "version"),
+			Kind: r.text(resource, path, "resource"), Namespace: r.text(resource, path, "namespace"),
 		}
+		if named.Kind == "" {
+			r.wrong(path+".resource", "is required: the plural name, such as deployments")
+			return
+		}
+		if named.Version == "" {
+			r.wrong(path+".version", "is required")
+			return
+		}
+		wanted, err := parseResource(path, named, check)
+		if err != nil {
+			r.errs = append(r.errs, err)
+			return
+		}
+		wanted.exact = true // No group is the core group here.
+		d.resource = wanted
+	default:
+		const path = "spec.apiCall"
+		request := r.request(apiCall, path)
+		if service := r.object(apiCall, path, "service"); service != nil {
+			r.service(&request, service, path+".service")
+		}
+		d.interval = r.duration(apiCall, path, "refreshInterval")
+		r.check(request, path, path+".service")
+		d.call = &request
 	}
 }
 
-func (r *reader) resource(path string, named policy.EntryResource) *wanted {
-	result, err := parseResource(path, named, r)
-	if err != nil {
-		r.errs = append(r.errs, err)
-	}
-	return result
-}
-
-// expressions returns JMESPath expressions by name.
-func (r *reader) expressions(field string, list []namedExpression, check func(expression string) error) map[string]string {
+// expressions reads a list of named JMESPath expressions.
+func (r *reader) expressions(spec map[string]any, list string, check func(expression string) error) map[string]string {
 	named := map[string]string{}
-	for i, item := range list {
-		path := fmt.Sprintf("%s[%d]", field, i)
+	r.list(spec, "spec", list, func(path string, item map[string]any) {
+		name, expression := r.text(item, path, "name"), r.text(item, path, "jmesPath")
 		switch {
-		case item.Name == "":
+		case name == "":
 			r.wrong(path+".name", "is required")
-		case named[item.Name] != "":
-			r.wrong(path+".name", "%q is there twice", item.Name)
-		case item.JMESPath == "":
+		case named[name] != "":
+			r.wrong(path+".name", "%q is there twice", name)
+		case expression == "":
 			r.wrong(path+".jmesPath", "is required")
 		default:
-			if err := check(item.JMESPath); err != nil {
+			if err := check(expression); err != nil {
 				r.wrong(path+".jmesPath", "%w", err)
 			}
-			named[item.Name] = item.JMESPath
+			named[name] = expression
 		}
-	}
+	})
 	return named
 }
 
-// request returns the request of a call after a check. path names the call in errors, servicePath its service.
-func (r *reader) request(path string, spec *callSpec, servicePath string, service *serviceSpec) *call.Request {
-	request := &call.Request{Path: spec.URLPath, Method: spec.Method, URL: service.URL, CABundle: service.CABundle}
-	for i, datum := range spec.Data {
-		if datum.Key == "" {
-			r.wrong(fmt.Sprintf("%s.data[%d].key", path, i), "is required")
-			continue
+// request reads what both kinds have in common.
+func (r *reader) request(apiCall map[string]any, path string) call.Request {
+	request := call.Request{Path: r.text(apiCall, path, "urlPath"), Method: r.text(apiCall, path, "method")}
+	r.list(apiCall, path, "data", func(path string, item map[string]any) {
+		key := r.text(item, path, "key")
+		if key == "" {
+			r.wrong(path+".key", "is required")
+			return
 		}
-		request.Data = append(request.Data, call.Datum(datum))
-	}
-	for _, header := range service.Headers {
-		request.Headers = append(request.Headers, call.Header(header))
-	}
-	var field *call.FieldError
-	if err := request.Check(); errors.As(err, &field) {
-		switch field.Field {
-		case call.FieldURL, call.FieldHeaders, call.FieldCABundle:
-			path = servicePath
-		}
-		r.wrong(path+"."+fieldNames[field.Field], "%w", err)
-	}
+		request.Data = append(request.Data, call.Datum{Key: key, Value: item["value"]})
+	})
 	return request
+}
+
+func (r *reader) service(request *call.Request, service map[string]any, path string) {
+	request.URL = r.text(service, path, "url")
+	request.CABundle = r.text(service, path, "caBundle")
+	r.list(service, path, "headers", func(path string, item map[string]any) {
+		request.Headers = append(request.Headers, call.Header{Key: r.text(item, path, "key"), Value: r.text(item, path, "value")})
+	})
 }
 
 // fieldNames are the names of the fields of a request in entries.
@@ -244,17 +237,50 @@ var fieldNames = map[string]string{
 	call.FieldHeaders: "headers", call.FieldData: "data", call.FieldCABundle: "caBundle",
 }
 
+// check finds what is wrong with a request as a whole.
+func (r *reader) check(request call.Request, path, service string) {
+	var field *call.FieldError
+	if err := request.Check(); errors.As(err, &field) {
+		switch field.Field {
+		case call.FieldURL, call.FieldHeaders, call.FieldCABundle:
+			path = service
+		}
+		r.wrong(path+"."+fieldNames[field.Field], "%w", err)
+	}
+}
+
+// seconds reads a refresh interval in seconds.
+func (r *reader) seconds(of map[string]any, path, name string) time.Duration {
+	value, found := of[name]
+	if !found || value == nil {
+		return defaultInterval
+	}
+	var interval time.Duration
+	const most = float64(366 * 24 * 3600)
+	switch number := value.(type) {
+	case int64:
+		interval = time.Duration(min(float64(number), most)) * time.Second
+	case float64:
+		interval = time.Duration(min(number, most) * float64(time.Second))
+	default:
+		r.wrong(path+"."+name, "is not a number of seconds")
+		return defaultInterval
+	}
+	return r.interval(interval, path+"."+name)
+}
+
 // duration reads a refresh interval such as 1h30m.
-func (r *reader) duration(field, text string) time.Duration {
+func (r *reader) duration(of map[string]any, path, name string) time.Duration {
+	text := r.text(of, path, name)
 	if text == "" {
 		return defaultInterval
 	}
 	interval, err := time.ParseDuration(text)
 	if err != nil {
-		r.wrong(field, "%q is not a duration such as 1h30m", text)
+		r.wrong(path+"."+name, "%q is not a duration such as 1h30m", text)
 		return defaultInterval
 	}
-	return r.interval(interval, field)
+	return r.interval(interval, path+"."+name)
 }
 
 func (r *reader) interval(interval time.Duration, field string) time.Duration {

@@ -65,6 +65,11 @@ func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
 		{cached, `{apiCall: {url: "https://x/", headers: [{key: "a b", value: c}]}}`, "spec.apiCall.headers:", "header"},
 		{cached, `{apiCall: {url: "https://x/", data: [{value: c}]}}`, "spec.apiCall.data[0].key:", "required"},
 		{cached, `{apiCall: {url: "https://x/", data: {a: b}}}`, "spec.apiCall.data:", "not a list"},
+		{cached, `{apiCall: {url: 3}}`, "spec.apiCall.url:", "not a string"},
+		{cached, `{apiCall: {url: "https://x/", headers: [null]}}`, "spec.apiCall.headers[0]:", "not an object"},
+		{cached, `{resource: {kind: a}, projections: [{name: p, jmesPath: a}, 3]}`, "spec.projections[1]:", "not an object"},
+		{cached, `{allowNamespacedPolicies: "yes", resource: {kind: a.b}}`, "spec.allowNamespacedPolicies:", "neither true nor false"},
+		{cached, `{allowNamespacedPolicies: "yes", resource: {kind: a.b}}`, "spec.resource.kind:", "not a kind"}, // All that is wrong.
 		{cached, `{apiCall: {url: "https://x/", method: PUT}}`, "spec.apiCall.method:", "neither GET nor POST"},
 		{cached, `{apiCall: {urlPath: "https://x/"}}`, "spec.apiCall.urlPath:", "begins with"},
 		{cached, `{resource: {kind: a}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "Incomplete"},
