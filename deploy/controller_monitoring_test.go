@@ -55,14 +55,17 @@ func TestControllerDashboard(t *testing.T) {
 func controllerMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"up": true}
-	metric := regexp.MustCompile(`(?:Name: +|metric\.\w+\()"(docket_controller_[a-z_]+)"`)
+	metric := regexp.MustCompile(`(?:Name: +|metric\.(\w+)\()"(docket_controller_[a-z_]+)"`)
 	err := filepath.WalkDir(filepath.Join(root, "controller", "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
 		data, err := os.ReadFile(path)
 		for _, match := range metric.FindAllStringSubmatch(string(data), -1) {
-			names[match[1]] = true
+			names[match[2]] = true
+			if strings.HasPrefix(match[1], "Counter") != strings.HasSuffix(match[2], "_total") {
+				t.Errorf("%s: %s is a %s: the names of counters, and of no others, end in _total", path, match[2], match[1])
+			}
 		}
 		return err
 	})

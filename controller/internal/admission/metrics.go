@@ -3,7 +3,7 @@
 
 package admission
 
-import "github.com/docket-project/docket/controller/internal/cluster/metric"
+import "github.com/docket-project/docket/internal/kit/metric"
 
 // Values of the label webhook.
 const (

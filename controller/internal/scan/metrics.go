@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/docket-project/docket/controller/internal/cluster/metric"
+	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 

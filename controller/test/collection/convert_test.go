@@ -12,11 +12,10 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/files/convert"
-	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/files/convert/proof"
 	"github.com/docket-project/docket/controller/test/collection"
 )
 
-//nolint:gochecknoglobals // A flag of the test.
 var mutants = flag.Int("mutants", 0, "variants of each resource for which converted policies are compared as well")
 
 // TestConvertPublicCollection converts the policies of the public collection and compares the results.
@@ -75,8 +74,8 @@ func TestConvertPublicCollection(t *testing.T) {
 }
 
 // hasError reports whether one of the results is an error of the evaluation, which is a failure for CEL in old rules.
-func hasError(verdicts []filescan.Verdict) bool {
-	return slices.ContainsFunc(verdicts, func(v filescan.Verdict) bool {
+func hasError(verdicts []proof.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v proof.Verdict) bool {
 		return v.Outcome == report.OutcomeError || strings.Contains(v.Message, "resulted in error")
 	})
 }

@@ -3,7 +3,7 @@
 
 package handoff
 
-import "github.com/docket-project/docket/controller/internal/cluster/metric"
+import "github.com/docket-project/docket/internal/kit/metric"
 
 // Reasons for which results are dropped.
 const (

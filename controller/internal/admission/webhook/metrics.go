@@ -4,7 +4,7 @@
 package webhook
 
 import (
-	"github.com/docket-project/docket/controller/internal/cluster/metric"
+	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
 )
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
-	"github.com/docket-project/docket/controller/internal/cluster/metric"
+	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 

@@ -6,7 +6,7 @@ package shard
 import (
 	"strconv"
 
-	"github.com/docket-project/docket/controller/internal/cluster/metric"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 var heldShards = metric.Gauges("docket_controller_shard_held", "1 for each shard of the namespaces that this replica works for, 0 for the others. Without --shards there is one, whose number is 0.", "shard")

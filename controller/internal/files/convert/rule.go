@@ -242,7 +242,7 @@ func (c *converter) check(p place, one step, s scope, nesting int, field string)
 	case len(one.loops) > 0:
 		return c.loops(one.loops, s, nesting, field+".foreach")
 	default:
-		return checked{}, refuse(field, "remove it", "it checks nothing")
+		return checked{}, refuse(field, "give it a check, or remove the rule or the loop", "it checks nothing")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,12 +85,20 @@ func (l *Loader) Load(paths ...string) (Set, error) {
 	return set, errors.Join(errs...)
 }
 
+// host returns whose address it is: the rest may have secrets.
+func host(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Scheme + "://" + u.Host
+	}
+	return "an address"
+}
+
 func (l *Loader) loadPath(path string, set *Set) error {
 	if path == Stdin {
 		return l.loadStdin(set)
 	}
 	if strings.Contains(path, "://") {
-		return errors.New("addresses are not read: download the file with curl, or the folder with git clone, and name that")
+		return fmt.Errorf("%s: addresses are not read: download the file with curl, or the folder with git clone, and name that", host(path))
 	}
 	info, err := os.Stat(path)
 	if err != nil {

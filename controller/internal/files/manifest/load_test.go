@@ -188,7 +188,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		"namespace.yaml": {"metadata.namespace"}, "item.yaml": {"items[1]: metadata.name"}, "item2.yaml": {"items[0]"},
 		"deep.yaml": {"nested too deeply"}, "json.json": {"json.json"}, "empty": {"empty", "no Kubernetes objects"},
 		"inner": {"inner/bad.yaml"}, "absent.yaml": {"absent.yaml", "no such file"}, "-": {"standard input"},
-		"https://me:secret@host/a.yaml": {"addresses are not read", "curl", "git clone"},
+		"https://me:secret@host/a.yaml": {"https://host: addresses are not read", "curl", "git clone"},
 	} {
 		full := filepath.Join(dir, path)
 		if path == "-" || strings.Contains(path, "://") {

@@ -6,8 +6,7 @@ package registry
 import (
 	"net/http"
 
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 // Values of the label result.
@@ -20,13 +19,12 @@ const (
 	resultFailed  = "failed"
 )
 
-var requests = metrics.NewCounterVec(&metrics.CounterOpts{
-	Name: "docket_controller_registry_requests_total", StabilityLevel: metrics.ALPHA,
-	Help: "What policies asked image registries, by result: kept if an earlier answer served, away if the registry has not answered lately and was not asked; of those that were asked, ok, missing, refused (without rights, or too often), failed.",
-}, []string{"result"})
+var requests = metric.Counters("docket_controller_registry_requests_total",
+	"What policies asked image registries, by result: kept if an earlier answer served, away if the registry has not answered lately and was not asked; of those that were asked, ok, missing, refused (without rights, or too often), failed.",
+	"result")
 
 // RegisterMetrics registers the metrics of all clients.
-func RegisterMetrics() { legacyregistry.MustRegister(requests) }
+var RegisterMetrics = metric.Registration(requests)
 
 func resultOf(out *answer) string {
 	switch {

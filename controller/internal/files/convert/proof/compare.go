@@ -21,7 +21,7 @@ import (
 // result: CEL policies skip only by exceptions. Messages are not compared, since each engine words its own.
 type Difference struct {
 	Resource policy.Reference
-	Old, New []filescan.Verdict
+	Old, New []Verdict
 }
 
 // Comparison is what the proof found for one rule.
@@ -48,16 +48,16 @@ func Compare(ctx context.Context, source filescan.Source, compiled []policy.Poli
 		policy policy.Identity
 		rule   string
 	}
-	verdicts := map[key]map[policy.Reference][]filescan.Verdict{}
+	verdicts := map[key]map[policy.Reference][]Verdict{}
 	for _, finding := range findings.Kept() {
 		k := key{finding.Policy, finding.Rule}
 		if isCEL(finding.Policy) {
 			k.rule = ""
 		}
 		if verdicts[k] == nil {
-			verdicts[k] = map[policy.Reference][]filescan.Verdict{}
+			verdicts[k] = map[policy.Reference][]Verdict{}
 		}
-		verdicts[k][finding.Subject] = append(verdicts[k][finding.Subject], filescan.Verdict{Outcome: finding.Outcome, Message: finding.Message})
+		verdicts[k][finding.Subject] = append(verdicts[k][finding.Subject], Verdict{Outcome: finding.Outcome, Message: finding.Message})
 	}
 	out := map[policy.Identity][]Comparison{}
 	for _, result := range results {
@@ -65,7 +65,7 @@ func Compare(ctx context.Context, source filescan.Source, compiled []policy.Poli
 			if rule.Policy == nil {
 				continue
 			}
-			old := map[policy.Reference][]filescan.Verdict{}
+			old := map[policy.Reference][]Verdict{}
 			for _, name := range convert.GeneratedNames(rule.Name) {
 				for subject, list := range verdicts[key{result.Old, name}] {
 					old[subject] = append(old[subject], list...)
@@ -89,7 +89,7 @@ func IdentityOf(object *unstructured.Unstructured) policy.Identity {
 	return policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-func compare(before, after map[policy.Reference][]filescan.Verdict) Comparison {
+func compare(before, after map[policy.Reference][]Verdict) Comparison {
 	var out Comparison
 	subjects := map[policy.Reference]bool{}
 	for subject := range before {
@@ -119,7 +119,7 @@ func compareReferences(a, b policy.Reference) int {
 }
 
 // outcomes returns the outcomes of results without those that are skipped, in an order of their own.
-func outcomes(verdicts []filescan.Verdict) []report.Outcome {
+func outcomes(verdicts []Verdict) []report.Outcome {
 	var list []report.Outcome
 	for _, verdict := range verdicts {
 		if verdict.Outcome != report.OutcomeSkip {
@@ -139,5 +139,5 @@ func (d Difference) String() string {
 	if d.Resource.UID != "" {
 		name += " (" + string(d.Resource.UID) + ")"
 	}
-	return fmt.Sprintf("%s %s: was %s, is %s", d.Resource.Kind, name, filescan.Words(d.Old), filescan.Words(d.New))
+	return fmt.Sprintf("%s %s: was %s, is %s", d.Resource.Kind, name, words(d.Old), words(d.New))
 }

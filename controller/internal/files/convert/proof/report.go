@@ -61,9 +61,9 @@ type DifferenceReport struct {
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
 	// Variant says what was changed in the resource; empty if nothing was.
-	Variant string             `json:"variant,omitempty"`
-	Old     []filescan.Verdict `json:"old"`
-	New     []filescan.Verdict `json:"new"`
+	Variant string    `json:"variant,omitempty"`
+	Old     []Verdict `json:"old"`
+	New     []Verdict `json:"new"`
 
 	text string
 }

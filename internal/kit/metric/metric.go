@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metric makes the metrics of the controller. All are alpha: a release may change them.
+// Package metric makes metrics and registers them, once a process. All are alpha: a release may change them.
 package metric
 
 import (

@@ -1,12 +1,13 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package filescan
+package proof
 
 import (
 	"strings"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
 )
 
 // Verdict is one result of a rule for a resource, as conversions compare it.
@@ -15,15 +16,15 @@ type Verdict struct {
 	Message string         `json:"message,omitempty"`
 }
 
-// Words are verdicts for people, on one line.
-func Words(verdicts []Verdict) string {
+// words are verdicts for people, on one line.
+func words(verdicts []Verdict) string {
 	if len(verdicts) == 0 {
 		return "no result"
 	}
 	texts := make([]string, len(verdicts))
 	for i, verdict := range verdicts {
 		texts[i] = string(verdict.Outcome)
-		if message := OneLine(verdict.Message); message != "" {
+		if message := filescan.OneLine(verdict.Message); message != "" {
 			texts[i] += " (" + message + ")"
 		}
 	}
