@@ -25,7 +25,7 @@ import (
 
 // TestPrometheus has a real Prometheus scrape a server, evaluate all rules, and answer all queries of the dashboards.
 //
-//nolint:paralleltest // Results are counted for one server in a process: TestMetricsExist comes later.
+// Results are counted for one server in a process: TestMetricsExist comes later.
 func TestPrometheus(t *testing.T) {
 	server, _ := startAtWork(t)
 	p := startPrometheus(t, server)

@@ -79,7 +79,7 @@ func TestConsole(t *testing.T) {
 // TestOpenedLinkIsPrivate: what the list of processes shows of --open has no token, and what has it is for its owner
 // only, until the link is used or the console ends.
 //
-//nolint:paralleltest // It sets variables of the environment.
+// It sets variables of the environment.
 func TestOpenedLinkIsPrivate(t *testing.T) {
 	home, tools := t.TempDir(), t.TempDir()
 	const note = "#!/bin/sh\necho \"$@\" > \"$HOME/seen.new\" && mv \"$HOME/seen.new\" \"$HOME/seen\"\n"

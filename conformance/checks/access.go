@@ -53,7 +53,7 @@ func someObject(p *runner.Probe) string {
 	return p.Resources[at].ObjectPath(p.Namespace, p.Name())
 }
 
-var access = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var access = []runner.Check{
 	{
 		ID: "access-anonymous", Area: areaAccess,
 		Rule:        "Requests for objects without credentials get 401 or 403.",

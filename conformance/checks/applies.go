@@ -25,7 +25,7 @@ const (
 	applyTick = 1100 * time.Millisecond
 )
 
-var applies = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var applies = []runner.Check{
 	{
 		ID: "apply-creates", Area: areaApplies,
 		Rule:        "Server-side apply creates an object that does not exist.",

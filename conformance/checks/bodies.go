@@ -23,7 +23,7 @@ const (
 	hugeBytes = 17 << 20
 )
 
-var bodies = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var bodies = []runner.Check{
 	{
 		ID: "body-malformed", Area: areaBodies,
 		Rule:        "Malformed JSON gets 400 and a Status with reason BadRequest.",

@@ -77,7 +77,7 @@ func wantAllPassed(t *testing.T, report *runner.Report) {
 }
 
 // Clients can only read results, and only create questions.
-var results = schema.GroupVersion{Group: "results.docket.dev", Version: "v1alpha1"} //nolint:gochecknoglobals // A constant.
+var results = schema.GroupVersion{Group: "results.docket.dev", Version: "v1alpha1"}
 
 // TestShownOnly: what is checked of objects that clients don't create is found wrong in servers that break the rules,
 // and what can't be checked is left out with a reason.

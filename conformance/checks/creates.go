@@ -29,7 +29,7 @@ func hasNamespaces(resource *runner.Resource) string {
 	return ""
 }
 
-var creates = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var creates = []runner.Check{
 	{
 		ID: "create-status-code", Area: areaCreates,
 		Rule:        "POST that creates an object returns 201.",

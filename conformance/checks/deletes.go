@@ -33,7 +33,7 @@ func deleteWith(option string, value any) map[string]any {
 	return options
 }
 
-var deletes = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var deletes = []runner.Check{
 	{
 		ID: "delete-removes", Area: areaDeletes,
 		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",

@@ -18,7 +18,7 @@ func deleteOurs(p *runner.Probe, options any, query ...string) *runner.Response 
 	return p.Send(runner.Delete(p.Collection(), options, ours(p, query...)...))
 }
 
-var deletesMany = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var deletesMany = []runner.Check{
 	{
 		ID: "delete-again", Area: areaDeletes,
 		Rule:        "Deleting an object that is already being deleted changes nothing: the object and its metadata.deletionTimestamp stay.",
@@ -168,7 +168,7 @@ func goesAlone(p *runner.Probe, one string, others ...string) {
 }
 
 // marks are the finalizers by which policies are carried out.
-var marks = map[metav1.DeletionPropagation]string{ //nolint:gochecknoglobals // A constant.
+var marks = map[metav1.DeletionPropagation]string{
 	metav1.DeletePropagationOrphan:     metav1.FinalizerOrphanDependents,
 	metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents,
 	metav1.DeletePropagationBackground: "",

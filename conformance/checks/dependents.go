@@ -20,7 +20,7 @@ const (
 	collecting = 10 * time.Second
 )
 
-var dependents = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var dependents = []runner.Check{
 	{
 		ID: "dependents-collected", Area: areaDependents,
 		Rule:        "An object is removed when the owner named in its ownerReferences is deleted.",

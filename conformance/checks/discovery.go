@@ -26,7 +26,7 @@ const (
 	aggregatedText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery"
 )
 
-var discovery = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var discovery = []runner.Check{
 	{
 		ID: "discovery-group", Area: areaDiscovery,
 		Rule:      "The group is listed at /apis with all its versions, and its preferred version is one of them; the core group's version is listed at /api.",

@@ -26,7 +26,7 @@ var discoveryVerbNames = []string{"get", "list", "watch", "create", "update", "p
 
 var camelCase = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-var discoveryResources = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var discoveryResources = []runner.Check{
 	{
 		ID: "discovery-names", Area: areaDiscovery,
 		Rule:      "Resource names, singular names, and short names are in lower case; kinds are in CamelCase.",

@@ -41,7 +41,7 @@ func sendDry(p *runner.Probe, request runner.Request) *runner.Response {
 	return response.WantOK()
 }
 
-var dryRuns = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var dryRuns = []runner.Check{
 	{
 		ID: "dry-run-create", Area: areaDryRuns,
 		Rule:        "A POST with dryRun=All succeeds like one without it, and creates nothing.",

@@ -24,7 +24,7 @@ const (
 	aboutBoth = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2334-graduate-server-side-get-and-partial-objects-to-GA"
 )
 
-var formats = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var formats = []runner.Check{
 	{
 		ID: "metadata-object", Area: areaFormats,
 		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",

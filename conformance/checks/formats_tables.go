@@ -78,7 +78,7 @@ func wrongRow(r *row, columns int) string {
 
 const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
 
-var formatsTables = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var formatsTables = []runner.Check{
 	{
 		ID: "table-list", Area: areaFormats,
 		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",

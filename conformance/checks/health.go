@@ -17,7 +17,7 @@ import (
 
 const areaHealth = "Health"
 
-var health = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var health = []runner.Check{
 	{
 		ID: "health-livez-readyz", Area: areaHealth,
 		Rule:      "A healthy server returns 200 at /livez and /readyz, or at the older /healthz.",

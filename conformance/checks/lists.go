@@ -25,7 +25,7 @@ const (
 	listVersionsAnchor = "#semantics-for-get-and-list"
 )
 
-var lists = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var lists = []runner.Check{
 	{
 		ID: "list-kind", Area: areaLists,
 		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, even if it is empty.",

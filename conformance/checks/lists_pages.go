@@ -41,7 +41,7 @@ func pageAfter(p *runner.Probe, page *listed, limit int) *listed {
 	return listOf(response)
 }
 
-var listsPages = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var listsPages = []runner.Check{
 	{
 		ID: "list-pages", Area: areaLists,
 		Rule:        "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",

@@ -18,9 +18,9 @@ import (
 const noSuchField = "spec.conformanceNoSuchField"
 
 // malformedSelectors are no label selectors.
-var malformedSelectors = []string{colorLabel + " in (red", colorLabel + "=red=blue", "!!"} //nolint:gochecknoglobals // A constant.
+var malformedSelectors = []string{colorLabel + " in (red", colorLabel + "=red=blue", "!!"}
 
-var listsSelectors = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var listsSelectors = []runner.Check{
 	{
 		ID: "list-label-selector", Area: areaLists,
 		Rule:        "A labelSelector supports =, ==, !=, in, notin, key, and !key; != and notin also select objects without the label.",

@@ -31,7 +31,7 @@ const (
 	quotaName, exceeded = "conformance", "exceeded quota"
 )
 
-var namespaces = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var namespaces = []runner.Check{
 	{
 		ID: "namespace-missing", Area: areaNamespaces,
 		Rule:        "Creating an object in a namespace that does not exist gets 404 and a Status that names the namespace.",

@@ -42,7 +42,7 @@ func outlive(next http.Handler) http.Handler {
 			seen.Store(key, a)
 		case a.Code == http.StatusNotFound && ending(r, next):
 			if last, ok := seen.Load(key); ok {
-				a = last.(*broken.Answer) //nolint:forcetypeassert // Nothing else is in it.
+				a = last.(*broken.Answer) // Nothing else is in it.
 			}
 		}
 		a.Send(w)

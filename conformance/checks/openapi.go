@@ -25,7 +25,7 @@ const (
 	openAPIText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-interface-definition"
 )
 
-var openapi = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var openapi = []runner.Check{
 	{
 		ID: "openapi-v3-index", Area: areaOpenAPI,
 		Rule:      "/openapi/v3 lists the group version and the address of its document.",

@@ -30,7 +30,7 @@ func operation(op, note string, value any) map[string]any {
 	return fields
 }
 
-var patches = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var patches = []runner.Check{
 	{
 		ID: "patch-json", Area: areaPatches,
 		Rule:        "A JSON patch adds, replaces, and removes what its operations say.",

@@ -13,7 +13,7 @@ import (
 
 const areaReads = "Reading"
 
-var reads = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var reads = []runner.Check{
 	{
 		ID: "get-object", Area: areaReads,
 		Rule:        "GET returns the object, with its kind, apiVersion, name, and namespace.",

@@ -27,7 +27,7 @@ func hasSubresource(name string, verbs ...string) func(*runner.Resource) string 
 	}
 }
 
-var statuses = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var statuses = []runner.Check{
 	{
 		ID: "status-ignored-by-create", Area: areaStatuses,
 		Rule:        "If a resource has the status subresource, POST does not set the status.",

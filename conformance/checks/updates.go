@@ -31,7 +31,7 @@ func makeAndLabel(p *runner.Probe) (*unstructured.Unstructured, *runner.Response
 	return sendChanged(p, object.GetName(), setLabel("changed"))
 }
 
-var updates = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var updates = []runner.Check{
 	{
 		ID: "update-status-code", Area: areaUpdates,
 		Rule:        "PUT of an object that exists returns 200.",

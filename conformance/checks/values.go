@@ -35,7 +35,7 @@ func sendShaped(p *runner.Probe, shape object.Shape) (made *unstructured.Unstruc
 	return made, field, response
 }
 
-var values = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var values = []runner.Check{
 	{
 		ID: "value-empty-required", Area: "Values and schemas",
 		Rule:        "A required field must be present: a string may be empty unless its schema restricts it, and is stored as such.",

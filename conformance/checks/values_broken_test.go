@@ -59,4 +59,4 @@ func brokenValues() map[string]broken.Server {
 }
 
 // fractionOfZero is a number as no program of Go writes integers.
-var fractionOfZero = regexp.MustCompile(`:[0-9]+\.0[,}]`) //nolint:gochecknoglobals // A constant.
+var fractionOfZero = regexp.MustCompile(`:[0-9]+\.0[,}]`)

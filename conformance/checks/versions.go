@@ -23,7 +23,7 @@ const (
 	roundTrips = 5
 )
 
-var versions = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var versions = []runner.Check{
 	{
 		ID: "versions-readable", Area: areaVersions,
 		Rule:        "An object can be read in every version of its group that has the resource.",

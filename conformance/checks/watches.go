@@ -19,7 +19,7 @@ const (
 	apiConcepts = "https://kubernetes.io/docs/reference/using-api/api-concepts/"
 )
 
-var watches = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var watches = []runner.Check{
 	{
 		ID: "watch-events", Area: areaWatches,
 		Rule:        "A watch from the resourceVersion of a list delivers all later changes in order, each with the object as it was then.",

@@ -21,7 +21,7 @@ import (
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-var watchesStart = []runner.Check{ //nolint:gochecknoglobals // A constant.
+var watchesStart = []runner.Check{
 	{
 		ID: "watch-from-any", Area: areaWatches,
 		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",

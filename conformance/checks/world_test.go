@@ -26,7 +26,7 @@ import (
 )
 
 // server is the good one of all tests: a `docket up` with kinds of our own.
-var server uptest.Server //nolint:gochecknoglobals // Shared by the tests of the package.
+var server uptest.Server // Shared by the tests of the package.
 
 // TestMain lets more tests run at a time than there are processors: they mostly wait for watches.
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 // examples is the group version of widgets (status, scale, two versions) and gadgets (neither).
-var examples = schema.GroupVersion{Group: "conformance.example.com", Version: "v1"} //nolint:gochecknoglobals // A constant.
+var examples = schema.GroupVersion{Group: "conformance.example.com", Version: "v1"}
 
 func good(t *testing.T) *rest.Config {
 	t.Helper()

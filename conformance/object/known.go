@@ -21,8 +21,6 @@ var changesFile []byte
 type changesOf struct{ content, status []map[string]any }
 
 // known are the built-in samples and changes. Tests read the files.
-//
-//nolint:gochecknoglobals // Read once, and only.
 var known = sync.OnceValue(func() (k struct {
 	samples map[schema.GroupVersionKind]*unstructured.Unstructured
 	changes map[schema.GroupVersionKind]changesOf

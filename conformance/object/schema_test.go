@@ -15,7 +15,7 @@ import (
 )
 
 // things is the kind of the tests.
-var things = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"} //nolint:gochecknoglobals // A constant.
+var things = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}
 
 const objectMeta = `
     com.example.apis.meta.v1.ObjectMeta:

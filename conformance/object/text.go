@@ -14,8 +14,6 @@ import (
 const plain = "conformance"
 
 // formatValues are values of the formats that OpenAPI, JSON schema and Kubernetes know. The second one is for changes.
-//
-//nolint:gochecknoglobals // Read only.
 var formatValues = map[string][2]string{
 	"date-time": {"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"}, "datetime": {"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"},
 	"date":     {"2026-01-01", "2026-01-02"},
@@ -38,15 +36,11 @@ var formatValues = map[string][2]string{
 }
 
 // nameValues are for fields whose name says more than their schema.
-//
-//nolint:gochecknoglobals // Read only.
 var nameValues = map[string]string{
 	"apiVersion": "v1", "kind": "ConfigMap", "uid": "8b1ff4a6-3a3c-4a0e-8d2b-1c1f0f5d9e01", "namespace": "default",
 }
 
 // candidates are tried where a pattern or a length has to fit, before one is made of the pattern.
-//
-//nolint:gochecknoglobals // Read only.
 var candidates = []string{
 	plain, "changed", "a", "b", "A", "B", "1", "2", "a1", "b1", "A1", "B1", "v1", "v2", "example.com", "www.example.com", "example.com/a", "example.com/b",
 	"https://example.com/", "https://example.com/other",

@@ -159,7 +159,7 @@ func (b *builder) field(name string, depth int, v *view) any {
 // array makes one with as few items as allowed.
 func (b *builder) array(name string, depth int, v *view) []any {
 	if preset, ok := firstValue(v, func(n *node) any { return n.preset }).([]any); ok && len(preset) > 0 {
-		return runtime.DeepCopyJSONValue(preset).([]any) //nolint:forcetypeassert // A copy.
+		return runtime.DeepCopyJSONValue(preset).([]any)
 	}
 	items := []any{}
 	for len(items) < v.count(func(n *node) *float64 { return n.minItems }) && b.made <= maxValues {

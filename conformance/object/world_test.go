@@ -10,6 +10,6 @@ import (
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
-var server uptest.Server //nolint:gochecknoglobals // Shared by the tests of the package.
+var server uptest.Server // Shared by the tests of the package.
 
 func TestMain(m *testing.M) { os.Exit(uptest.Run(m, &server)) }

@@ -134,7 +134,7 @@ func (r *run) readSchemas(ctx context.Context) (*object.Schemas, error) {
 		response, err := r.client.do(ctx, Get("/openapi/v3"+GroupVersionPath(r.options.GroupVersion)))
 		var left *LeftOut
 		if errors.As(err, &left) {
-			return nil, nil //nolint:nilnil // None.
+			return nil, nil
 		}
 		if err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (r *run) readSchemas(ctx context.Context) (*object.Schemas, error) {
 		if response.OK() && r.mentionsKinds(response.Body) || time.Since(begin) > schemaPatience {
 			schemas, err := object.ReadSchemas(response.Body)
 			if err != nil || !response.OK() {
-				return nil, nil //nolint:nilnil,nilerr // None; a check says why.
+				return nil, nil //nolint:nilerr // None; a check says why.
 			}
 			return schemas, nil
 		}

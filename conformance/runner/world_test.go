@@ -22,13 +22,13 @@ import (
 )
 
 // server is the good one of all tests.
-var server uptest.Server //nolint:gochecknoglobals // Shared by the tests of the package.
+var server uptest.Server // Shared by the tests of the package.
 
 func TestMain(m *testing.M) { os.Exit(uptest.Run(m, &server)) }
 
 var (
-	reports = schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"} //nolint:gochecknoglobals // A constant.
-	core    = schema.GroupVersion{Version: "v1"}                                //nolint:gochecknoglobals // A constant.
+	reports = schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"}
+	core    = schema.GroupVersion{Version: "v1"}
 )
 
 func good(t *testing.T) *rest.Config {

@@ -42,7 +42,7 @@ func Project(obj runtime.Object) (*engine.Projection, error) {
 	case *openreports.ClusterReport:
 		return project(r, "ClusterReport", r == nil)
 	case *ephemeral.EphemeralReport, *ephemeral.ClusterEphemeralReport:
-		return nil, nil //nolint:nilnil // No rows is an answer.
+		return nil, nil // No rows is an answer.
 	}
 	return nil, fmt.Errorf("project result rows: %T is not a report", obj)
 }

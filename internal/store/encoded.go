@@ -195,7 +195,7 @@ func (e *encodedItems) encode(ctx context.Context, row engine.Row, room []byte) 
 
 // shapingRooms are memory for objects of which something smaller is made at once.
 //
-//nolint:gochecknoglobals // That all lists share it is its purpose.
+// That all lists share it is its purpose.
 var shapingRooms = sync.Pool{New: func() any { return new([]byte) }}
 
 // served returns the JSON of a row, nil if the object doesn't match.

@@ -20,7 +20,7 @@ type pollingEngine struct{ engine.Engine }
 func (pollingEngine) Polls() bool { return true }
 
 // TestPollingIsShown: who looks at metrics sees that a pooler is between.
-func TestPollingIsShown(t *testing.T) { //nolint:paralleltest // The metric is one of the process.
+func TestPollingIsShown(t *testing.T) { // The metric is one of the process.
 	RegisterMetrics()
 	model := enginetest.NewModel(time.Now)
 	for e, want := range map[engine.Engine]float64{model: 0, pollingEngine{model}: 1} {

@@ -132,7 +132,7 @@ func TestNamespaces(t *testing.T) {
 func TestTimesAreAsStored(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)
-	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.Local)) //nolint:gosmopolitan // As decoded times are.
+	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.Local)) // As decoded times are.
 	in, out, got := &policyReport{}, &policyReport{}, &policyReport{}
 	in.SetNamespace("ns")
 	in.SetName("a")

@@ -22,7 +22,6 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
-//nolint:gochecknoglobals // A flag of the test.
 var admissionPoliciesDir = flag.String("admission-policies-dir", "", "folder with more ValidatingAdmissionPolicies for TestControllerAdmissionVerdicts: each file and each folder in it is a set of its own")
 
 const (

@@ -25,7 +25,7 @@ const protobufType = "application/vnd.kubernetes.protobuf"
 // kinds answer: metadata, Table, Status, and discovery.
 func decodeBody(contentType string, data []byte) (any, error) {
 	if len(data) == 0 {
-		return nil, nil //nolint:nilnil // There is no body.
+		return nil, nil // There is no body.
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

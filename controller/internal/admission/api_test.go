@@ -200,7 +200,7 @@ func (c *connected) ephemeral(t *testing.T, namespace string) int {
 
 // TestFromRequestToLeader: results reach the leader by EphemeralReports, which then go. It can't run beside
 // others, whose reports its leader would take.
-func TestFromRequestToLeader(t *testing.T) { //nolint:paralleltest // See above.
+func TestFromRequestToLeader(t *testing.T) {
 	p := newPolicy("admission-only")
 	c := newConnected(t, p)
 	c.namespace(t, "handed", nil)
@@ -242,7 +242,7 @@ func TestFromRequestToLeader(t *testing.T) { //nolint:paralleltest // See above.
 }
 
 // TestLeaderReadsWhatWaits, however much that is, in pages.
-func TestLeaderReadsWhatWaits(t *testing.T) { //nolint:paralleltest // Its leader takes all reports.
+func TestLeaderReadsWhatWaits(t *testing.T) { // Its leader takes all reports.
 	c := newConnected(t, newPolicy("admission-only"))
 	c.namespace(t, "waiting", nil)
 	const count = 250

@@ -20,7 +20,7 @@ import (
 
 // shared is the one control plane of all tests: each has namespaces of its own names.
 //
-//nolint:gochecknoglobals // TestMain ends it.
+// TestMain ends it.
 var shared = &uptest.Server{}
 
 func TestMain(m *testing.M) { os.Exit(uptest.Run(m, shared)) }

@@ -236,10 +236,10 @@ func podReview(tb testing.TB) []byte {
 // TestSlowConnectionsStopNobody: of requests beside connections that send a byte now and then, and are many times
 // more than there are slots, no request is refused, whether the connections come from ten addresses or from its own.
 // BenchmarkBesideSlowConnections has ten times as many, which a machine that is busy with tests can't bear.
-func TestSlowConnectionsStopNobody(t *testing.T) { //nolint:paralleltest // It would slow others down.
+func TestSlowConnectionsStopNobody(t *testing.T) { // It would slow others down.
 	const connections, rate, count = 100, 20, 80
 	for _, addresses := range []int{10, 1} {
-		t.Run(fmt.Sprint(addresses), func(t *testing.T) { //nolint:paralleltest // See above.
+		t.Run(fmt.Sprint(addresses), func(t *testing.T) {
 			l := newLoaded(t)
 			l.besiege(t, connections, addresses)
 			took, failed := l.send(t, count, rate)

@@ -43,7 +43,7 @@ func TestBarrier(t *testing.T) {
 			}
 			return nil, errors.New("the server is away")
 		}
-		return nil, nil //nolint:nilnil // The server answers.
+		return nil, nil // The server answers.
 	})
 	w.layout.Set(clusterPolicy("a"), pod("default", "two"), []policy.Result{pass("r")})
 	if err := w.writer.Barrier(ctx); !errors.Is(err, context.Canceled) {
@@ -58,7 +58,7 @@ func TestBarrier(t *testing.T) {
 		if r.Method == http.MethodPut {
 			return refusal(r, http.StatusForbidden, metav1.StatusReasonForbidden, "no"), nil
 		}
-		return nil, nil //nolint:nilnil // The server answers.
+		return nil, nil // The server answers.
 	})
 	w.layout.Set(clusterPolicy("a"), pod("default", "three"), []policy.Result{pass("r")})
 	if err := w.writer.Barrier(t.Context()); err != nil || has("three") {

@@ -53,7 +53,7 @@ func TestNamespaceBeingDeleted(t *testing.T) {
 			if request.Method == http.MethodPost {
 				return nil, test.err
 			}
-			return nil, nil //nolint:nilnil // Ask the server.
+			return nil, nil // Ask the server.
 		})
 		w.layout.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{pass("r")})
 		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))

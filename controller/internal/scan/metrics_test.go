@@ -13,7 +13,7 @@ import (
 
 // TestMetrics: all are there, and say what a scan has found. Not parallel, because the gauges are
 // those of the last scanner that looked.
-func TestMetrics(t *testing.T) { //nolint:paralleltest // See above.
+func TestMetrics(t *testing.T) {
 	w := newWorld(t)
 	w.namespace(t, "metrics")
 	w.configMap(t, "metrics", "a")

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSpans: the span of a resource has a child for each policy that was evaluated for it.
-func TestSpans(t *testing.T) { //nolint:paralleltest // It sets the tracer provider of the process.
+func TestSpans(t *testing.T) { // It sets the tracer provider of the process.
 	exporter := tracetest.NewInMemoryExporter()
 	before := otel.GetTracerProvider()
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))

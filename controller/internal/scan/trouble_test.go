@@ -159,7 +159,7 @@ func TestServerAwayAtStart(t *testing.T) {
 
 // TestEndInMidScan: it ends between two evaluations, whatever waits, without a trace. Not
 // parallel, because it looks at the goroutines of the process.
-func TestEndInMidScan(t *testing.T) { //nolint:paralleltest // See above.
+func TestEndInMidScan(t *testing.T) {
 	w := newWorld(t)
 	w.namespace(t, "ending")
 	for _, name := range numbered("a", 200) {

@@ -17,7 +17,6 @@ import (
 	"github.com/docket-project/docket/controller/test/collection"
 )
 
-//nolint:gochecknoglobals // A flag of the test.
 var policiesDir = flag.String("policies-dir", "", "folder of the public collection of policies, https://github.com/kyverno/policies; empty skips its test")
 
 // kyvernoCompiler is the compiler of the product, without a cluster.

@@ -139,7 +139,7 @@ func parseMajor(version string) (int, error) {
 // serverUser is who runs the server when this process is root.
 func serverUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil //nolint:nilnil // No credential means: as this process.
+		return nil, nil // No credential means: as this process.
 	}
 	var errs []error
 	for _, name := range []string{"postgres", "nobody"} {

@@ -28,7 +28,7 @@ func Need(ctx context.Context, needs ...string) error {
 	return err
 }
 
-//nolint:gochecknoglobals // One build a process and program is the purpose of this variable.
+// One build a process and program is the purpose of this variable.
 var programs struct {
 	mu    sync.Mutex
 	built map[string]func() (string, error)

@@ -49,7 +49,7 @@ func TestPortInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // It listens on TCP.
+	port := listener.Addr().(*net.TCPAddr).Port // It listens on TCP.
 	if err := reserve(port); err == nil {
 		t.Errorf("port %d is free, it says", port)
 	}

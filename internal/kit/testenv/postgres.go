@@ -27,7 +27,7 @@ const startTimeout = 2 * time.Minute
 // shared is the server of the process. It has no owner that could stop it: its
 // watchdog does, when the process ends.
 //
-//nolint:gochecknoglobals // One server a process is the purpose of this variable.
+// One server a process is the purpose of this variable.
 var shared = sync.OnceValues(newServer)
 
 // Server is a running PostgreSQL server. It is safe for concurrent use.

@@ -22,7 +22,7 @@ import (
 	"testing"
 )
 
-//nolint:gochecknoglobals // One server a version and process is the purpose of this variable.
+// One server a version and process is the purpose of this variable.
 var byVersion struct {
 	mu      sync.Mutex
 	servers map[int]*Server

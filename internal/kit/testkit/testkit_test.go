@@ -114,7 +114,7 @@ func TestRun(t *testing.T) {
 func TestRunEndsAfterCleanUp(t *testing.T) {
 	t.Parallel()
 	ended := false
-	t.Run("test", func(t *testing.T) { //nolint:paralleltest // Its end is what this test is about.
+	t.Run("test", func(t *testing.T) { // Its end is what this test is about.
 		running := make(chan context.Context, 1)
 		Run(t, "the server", func(ctx context.Context) error {
 			running <- ctx

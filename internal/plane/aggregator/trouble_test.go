@@ -157,7 +157,7 @@ func TestWrongCertificates(t *testing.T) {
 
 // TestBadDiscovery: what is not a list of resources, or is huge, makes a server unavailable and
 // costs no memory.
-func TestBadDiscovery(t *testing.T) { //nolint:paralleltest // It measures memory, which other tests need as well.
+func TestBadDiscovery(t *testing.T) { // It measures memory, which other tests need as well.
 	w := newWorld(t)
 	answers := map[string]struct {
 		handler http.HandlerFunc

@@ -51,8 +51,6 @@ func validateConfigMap(now, old *corev1.ConfigMap) field.ErrorList {
 }
 
 // secretKeys are the keys that a secret of a type must have to be of use.
-//
-//nolint:gochecknoglobals // A table, read-only.
 var secretKeys = map[corev1.SecretType][]string{
 	corev1.SecretTypeDockercfg:        {corev1.DockerConfigKey},
 	corev1.SecretTypeDockerConfigJson: {corev1.DockerConfigJsonKey},

@@ -39,7 +39,6 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-//nolint:gochecknoglobals // A constant that can't be one.
 var benchBody = []byte("{\"kind\":\"Pod\",\"data\":\"" + strings.Repeat("x", 4096) + "\"}")
 
 func benchGet(b *testing.B, config *rest.Config) {

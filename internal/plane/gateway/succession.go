@@ -103,7 +103,7 @@ func (s *succession) settle(ctx context.Context, group, namespace string, get na
 	now, err := get(ctx)
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // There is no namespace to tell of, which is no failure.
+		return nil, nil // There is no namespace to tell of, which is no failure.
 	case err != nil:
 		return nil, fmt.Errorf("ask the cluster: %w", err)
 	case now.UID == known || now.UID == "":

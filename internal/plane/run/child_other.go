@@ -10,7 +10,6 @@ import (
 	"os/exec"
 )
 
-//nolint:gochecknoglobals // A list of constants.
 var forwarded []os.Signal
 
 // isolate does nothing: here there are no process groups to be had.

@@ -13,8 +13,6 @@ import (
 
 // forwarded are the signals that the server gets besides those that end `docket run`:
 // after a hangup it ends, and `docket run` with it.
-//
-//nolint:gochecknoglobals // A list of constants.
 var forwarded = []os.Signal{syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 
 // isolate gives the server a process group of its own: Ctrl-C must not end it before

@@ -33,7 +33,7 @@ type servedConsole struct {
 func (o *Options) openConsole(ctx context.Context, kubeconfig string) (*servedConsole, error) {
 	// The group results.docket.dev, of which the pages are made, needs SQL.
 	if o.NewConsole == nil || o.ConsoleListen == "" || database.IsEtcd(o.server.Storage.Database) {
-		return nil, nil //nolint:nilnil // Nil means no console.
+		return nil, nil // Nil means no console.
 	}
 	endpoint, err := statedir.ListenLoopback(ctx, "--console-listen", o.ConsoleListen)
 	if err != nil {

@@ -70,7 +70,6 @@ func init() {
 	}
 }
 
-//nolint:gochecknoglobals // It never changes.
 var emptyJSON = []byte("{}")
 
 // Body returns the report without type and metadata, as JSON in the canonical form of

@@ -13,8 +13,6 @@ import (
 )
 
 // emptyObject and emptyList answer what is the same for all objects and for all lists.
-//
-//nolint:gochecknoglobals // They never change.
 var (
 	emptyObject = value.NewValueInterface(map[string]any{})
 	emptyList   = value.NewValueInterface([]any{})

@@ -42,7 +42,7 @@ func (o *Object[T, P]) View() (report.Accessor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s/%s: %w", P(nil).ReportKind().Kind, o.Namespace, o.Name, err)
 	}
-	return o.dress(decoded.(*T)), nil //nolint:forcetypeassert // What is decoded above.
+	return o.dress(decoded.(*T)), nil // What is decoded above.
 }
 
 // head returns the report as the Go type of its kind, with results that have only
@@ -59,7 +59,7 @@ func (o *Object[T, P]) head() P {
 	if err != nil {
 		return o.dress(new(T))
 	}
-	return o.dress(decoded.(*T)) //nolint:forcetypeassert // What is decoded above.
+	return o.dress(decoded.(*T)) // What is decoded above.
 }
 
 // dress returns a copy of decoded with the metadata of o.
@@ -79,8 +79,6 @@ func decodeBody[T any](body []byte, options ...json.Options) (any, error) {
 }
 
 // sourcesOnly leaves everything of results but their source unread.
-//
-//nolint:gochecknoglobals // It never changes.
 var sourcesOnly = json.UnmarshalFromFunc(func(d *jsontext.Decoder, result *report.Result) error {
 	var only struct {
 		Source *string `json:"source"`

@@ -43,7 +43,7 @@ func (k Kind) Decode(data []byte) (decoded report.Accessor, unknown []string, er
 // namespaced kind first.
 func Kinds() []Kind { return slices.Clone(table()) }
 
-//nolint:gochecknoglobals // Made once is the purpose of this variable: the rows are read-only, and not cheap to make.
+// Made once is the purpose of this variable: the rows are read-only, and not cheap to make.
 var table = sync.OnceValue(func() []Kind {
 	var rows []Kind
 	for _, row := range slices.Concat(openreportsKinds(), kyvernoKinds(), wgpolicyKinds()) {
@@ -55,7 +55,7 @@ var table = sync.OnceValue(func() []Kind {
 // Groups returns the names of all groups in [Kinds], in order.
 func Groups() []string { return slices.Clone(groups()) }
 
-//nolint:gochecknoglobals // Made once is the purpose of this variable: every request asks for them.
+// Made once is the purpose of this variable: every request asks for them.
 var groups = sync.OnceValue(func() []string {
 	var names []string
 	for _, kind := range table() {

@@ -108,7 +108,7 @@ func parseValue(d *jsontext.Decoder) (any, error) {
 	case 't', 'f':
 		return token.Bool(), nil
 	default:
-		return nil, nil //nolint:nilnil // A null.
+		return nil, nil // A null.
 	}
 }
 

@@ -44,7 +44,7 @@ func Of(kind schema.GroupVersionKind) (*Schema, error) {
 	return found, nil
 }
 
-//nolint:gochecknoglobals // The embedded document is the same for the whole process.
+// The embedded document is the same for the whole process.
 var load = sync.OnceValues(func() (map[schema.GroupVersionKind]*Schema, error) { return parse(document) })
 
 // parse reads a document like schemas.yaml.

@@ -174,7 +174,7 @@ func testFleetQuestions(t *testing.T, config *rest.Config, file string) {
 // besideAnother is a cluster that has another one in its database.
 func besideAnother(request *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(request.URL.Path, "/clustersummaries") {
-		return nil, nil //nolint:nilnil // The cluster answers.
+		return nil, nil // The cluster answers.
 	}
 	const list = `{"kind":"ClusterSummaryList","apiVersion":"results.docket.dev/v1alpha1","metadata":{},"items":[{"metadata":{"name":"default"}},{"metadata":{"name":"other"}}]}`
 	return &http.Response{
@@ -220,7 +220,7 @@ func TestWithoutClusters(t *testing.T) {
 				asked <- path
 				return errorOf(code, metav1.StatusReasonUnknown, "not that")(request)
 			}
-			return nil, nil //nolint:nilnil // The cluster answers.
+			return nil, nil // The cluster answers.
 		})
 		p.do(chromedp.Click(`nav a[href^="#/questions"]`), chromedp.WaitVisible(".questions"))
 		if text := p.text() + eval[string](p, "document.querySelector('nav').innerText"); strings.Contains(strings.ToLower(text), "cluster") {

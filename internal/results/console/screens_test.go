@@ -185,7 +185,7 @@ func (p *person) looks(name string, seen func() (string, error)) {
 // ofThree is a cluster that has two others in its database.
 func ofThree(request *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(request.URL.Path, "/clustersummaries") {
-		return nil, nil //nolint:nilnil // The cluster answers.
+		return nil, nil // The cluster answers.
 	}
 	const list = `{"kind": "ClusterSummaryList", "apiVersion": "results.docket.dev/v1alpha1", "metadata": {}, "items": [
 		{"metadata": {"name": "east"}, "servers": 2, "changed": "2026-11-25T11:55:00Z", "reports": 2941, "policies": 61, "failingPolicies": 48,

@@ -74,7 +74,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	refused := errorOf(http.StatusForbidden, metav1.StatusReasonForbidden, "you can't do that at the cluster scope")
 	p, _ := visitMoody(t, func(request *http.Request) (*http.Response, error) {
 		if strings.Contains(request.URL.Path, "/namespaces/shop/") {
-			return nil, nil //nolint:nilnil // The cluster answers.
+			return nil, nil // The cluster answers.
 		}
 		return refused(request)
 	})
@@ -196,7 +196,7 @@ func TestTooManyFailures(t *testing.T) {
 	t.Parallel()
 	p, _ := visitMoody(t, func(request *http.Request) (*http.Response, error) {
 		if request.Body == nil {
-			return nil, nil //nolint:nilnil // The cluster answers.
+			return nil, nil // The cluster answers.
 		}
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
@@ -207,7 +207,7 @@ func TestTooManyFailures(t *testing.T) {
 			return nil, request.Context().Err()
 		}
 		request.Body = io.NopCloser(bytes.NewReader(body))
-		return nil, nil //nolint:nilnil // The cluster answers.
+		return nil, nil // The cluster answers.
 	})
 	p.open("#/policy?policy=no-root")
 	p.wants("1 of 2 results fail", "too many failures to count their messages", "Count them all the same")

@@ -219,10 +219,10 @@ func (r *Reader) values(chosen []string) []string {
 
 // shown is what a scrape shows; nil for nothing.
 //
-//nolint:gochecknoglobals // The registry of metrics is one for the process.
+// The registry of metrics is one for the process.
 var shown atomic.Pointer[[]series]
 
-//nolint:gochecknoglobals // As above.
+// As above.
 var (
 	description = metrics.NewDesc("docket_policy_results",
 		"Results of policies in reports, by the dimensions that --metrics-results names. Each replica shows all of them: take the max, not the sum, over replicas.",

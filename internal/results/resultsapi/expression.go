@@ -28,7 +28,7 @@ const nowVariable = "now"
 
 // expressions is what CEL knows of a row: its fields, and the time.
 //
-//nolint:gochecknoglobals // Made once is the purpose of this variable.
+// Made once is the purpose of this variable.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
 	options := append(limits(), cel.Variable(nowVariable, cel.TimestampType),
 		cel.Variable(propertiesVariable, cel.MapType(cel.StringType, cel.StringType)))
@@ -57,7 +57,7 @@ func typeOf(field engine.Field) *cel.Type {
 // without reading more than it must; errors say what that is.
 func compileExpression(text string, now time.Time) (*engine.Filter, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, nil //nolint:nilnil // Nil is the filter for everything.
+		return nil, nil // Nil is the filter for everything.
 	}
 	env, err := expressions()
 	if err != nil {

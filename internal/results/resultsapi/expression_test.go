@@ -15,7 +15,6 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-//nolint:gochecknoglobals // Go has no constants of this type.
 var questionTime = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 // row is a row for tests: texts of fields, and the time of the result.

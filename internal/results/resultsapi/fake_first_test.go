@@ -32,8 +32,8 @@ func (f *fakeEngine) First(_ context.Context, q engine.OrderQuery) (engine.RowPa
 		})
 	}
 	page := engine.RowPage{State: f.state(), More: len(rows) > q.Limit, Rows: rows[:min(len(rows), q.Limit)]}
-	if q.Twins {
-		page.Twins = f.twins(q.Kinds, page.Rows)
+	if q.Duplicates {
+		page.Duplicates = f.duplicates(q.Kinds, page.Rows)
 	}
 	return page, nil
 }

@@ -65,14 +65,14 @@ func (f *fakeEngine) Rows(_ context.Context, q engine.RowQuery) (engine.RowPage,
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	if q.Twins {
-		page.Twins = f.twins(q.Kinds, page.Rows)
+	if q.Duplicates {
+		page.Duplicates = f.duplicates(q.Kinds, page.Rows)
 	}
 	return page, nil
 }
 
-// twins returns RowPage.Twins.
-func (f *fakeEngine) twins(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
+// duplicates returns RowPage.Duplicates.
+func (f *fakeEngine) duplicates(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
 	return slices.DeleteFunc(f.selected(kinds, nil, nil), func(row engine.ResultRow) bool {
 		return !slices.ContainsFunc(rows, func(r engine.ResultRow) bool { return r.Identity() == row.Identity() })
 	})

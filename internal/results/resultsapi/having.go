@@ -26,7 +26,7 @@ const havingRemedy = "compare results and the numbers in spec.aggregates with wh
 
 // bounds is what CEL knows of a group: its numbers.
 //
-//nolint:gochecknoglobals // Made once is the purpose of this variable.
+// Made once is the purpose of this variable.
 var bounds = sync.OnceValues(func() (*cel.Env, error) {
 	options := limits()
 	for _, name := range numbers() {

@@ -50,7 +50,7 @@ func example() *fakeEngine {
 	return &fakeEngine{revision: 7, rows: []engine.ResultRow{
 		rowOf("shop", "r1", 0, "labels", "fail", "high", "Pod/web-1"),
 		rowOf("shop", "r1", 1, "probes", "pass", "low", "Pod/web-1"),
-		rowOf("shop", "r1", 2, "labels", "pass", "high", "Pod/web-1"), // A twin of the first one.
+		rowOf("shop", "r1", 2, "labels", "pass", "high", "Pod/web-1"), // A duplicate of the first one.
 		rowOf("shop", "r2", 0, "labels", "fail", "critical", "Pod/web-2"),
 		rowOf("bank", "r1", 0, "labels", "pass", "high", "Pod/db-0"),
 		rowOf("bank", "r3", 0, "bench/1.2.3 long name", "warn", "", ""),
@@ -134,7 +134,7 @@ func TestSelectors(t *testing.T) {
 		"no subject":          {"", "", "subject.kind=", []string{"bank/r3/0"}},
 		"report":              {"", "", "report.name=r1,report.kind=PolicyReport", []string{"bank/r1/0", "shop/r1/0", "shop/r1/1", "shop/r1/2"}},
 		"name":                {"shop", "", "metadata.name=" + nameOf(&first, 0), []string{"shop/r1/0"}},
-		"name of a twin":      {"shop", "", "metadata.name=" + nameOf(&first, 1), []string{"shop/r1/2"}},
+		"name of a duplicate": {"shop", "", "metadata.name=" + nameOf(&first, 1), []string{"shop/r1/2"}},
 		"name and another":    {"shop", "", "result=pass,metadata.name=" + nameOf(&first, 0), nil},
 		"two names":           {"shop", "", "metadata.name=a,metadata.name=b", nil},
 		"no name":             {"shop", "", "metadata.name=web", nil},
@@ -175,7 +175,7 @@ func TestLabelsAreThoseThatSelect(t *testing.T) {
 	}
 }
 
-// TestNamesAreThoseOfAnySelector: a result has the same name in each list, also in one that leaves out its twins.
+// TestNamesAreThoseOfAnySelector: a result has the same name in each list, also in one that leaves out its duplicates.
 func TestNamesAreThoseOfAnySelector(t *testing.T) {
 	r := storageOf[*resultStorage](t, example(), "policyresults")
 	named := func(selector string) map[v1alpha1.ReportReference]string {

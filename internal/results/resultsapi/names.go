@@ -20,7 +20,6 @@ import (
 // noSubject takes the place of the subject of a result that is about no resource.
 const noSubject = "none"
 
-//nolint:gochecknoglobals // Go has no constants of this type.
 var nameEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
 func encode(bits int64) string {
@@ -28,11 +27,11 @@ func encode(bits int64) string {
 }
 
 // nameOf returns the name of a result: of its report's kind and name, and of its source, policy, rule and subject. What
-// else there is in it may change without another name. twin is how many results before it have the same identity.
-func nameOf(row *engine.ResultRow, twin int) string {
+// else there is in it may change without another name. duplicate is how many results before it have the same identity.
+func nameOf(row *engine.ResultRow, duplicate int) string {
 	name := subjectPart(row.Subject) + "-" + encode(identityOf(row))
-	if twin > 0 {
-		name += "-" + strconv.Itoa(twin+1)
+	if duplicate > 0 {
+		name += "-" + strconv.Itoa(duplicate+1)
 	}
 	return name
 }

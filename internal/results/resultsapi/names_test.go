@@ -70,8 +70,8 @@ func TestNames(t *testing.T) {
 
 func TestParseName(t *testing.T) {
 	row := exampleRow()
-	for _, twin := range []int{0, 1} {
-		if got, ok := parseName(nameOf(&row, twin)); !ok || !got.about || got.subject != row.Subject.ID() {
+	for _, duplicate := range []int{0, 1} {
+		if got, ok := parseName(nameOf(&row, duplicate)); !ok || !got.about || got.subject != row.Subject.ID() {
 			t.Errorf("got %v, %v", got, ok)
 		}
 	}

@@ -67,7 +67,7 @@ func (s *source) metadata(report *engine.ReportRow, name string) metav1.ObjectMe
 
 // versions are the API versions of the kinds of reports.
 //
-//nolint:gochecknoglobals // Made once is the purpose of this variable.
+// Made once is the purpose of this variable.
 var versions = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, kind := range registry.Kinds() {

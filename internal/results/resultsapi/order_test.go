@@ -68,7 +68,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOrderedNames: a client can get a result by its name, even if it has a twin that is not in the answer.
+// TestOrderedNames: a client can get a result by its name, even if it has a duplicate that is not in the answer.
 func TestOrderedNames(t *testing.T) {
 	e := timed()
 	for at, filter := range map[string]string{"shop/r1/2": `policy == "labels" && result == "pass" && report.namespace == "shop"`, "/c1/0": `result == "error"`} {

@@ -44,7 +44,7 @@ func orderToken(q *engine.OrderQuery, row *engine.ResultRow) (string, error) {
 // orderPlaceOf returns the place of a token, nil for "".
 func orderPlaceOf(at *field.Path, token string, q *engine.OrderQuery) (*engine.OrderPlace, *field.Error) {
 	if token == "" {
-		return nil, nil //nolint:nilnil // No token is no place, and no error.
+		return nil, nil // No token is no place, and no error.
 	}
 	var p orderedPlace
 	text, err := base64.RawURLEncoding.DecodeString(token)

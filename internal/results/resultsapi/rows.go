@@ -32,7 +32,7 @@ type namedPage struct {
 // page returns at most limit rows behind a place.
 func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit int) (namedPage, error) {
 	var page namedPage
-	q.After, q.Inclusive, q.Twins = after.report(), after.Name != "", !keepsTwins(q.Filter)
+	q.After, q.Inclusive, q.Duplicates = after.report(), after.Name != "", !keepsDuplicates(q.Filter)
 	for first := true; ; first = false {
 		q.Limit = limit + 1 - len(page.rows)
 		read, err := s.questions.Rows(ctx, q)
@@ -41,11 +41,11 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 		}
 		page.changed = page.changed || !first && page.state.Revision != read.State.Revision
 		page.state = read.State
-		twins := read.Rows
-		if q.Twins {
-			twins = read.Twins
+		duplicates := read.Rows
+		if q.Duplicates {
+			duplicates = read.Duplicates
 		}
-		for _, row := range nameReports(read.Rows, twins) {
+		for _, row := range nameReports(read.Rows, duplicates) {
 			if row.Report.ReportPlace != after.report() || row.name > after.Name {
 				page.rows = append(page.rows, row)
 			}
@@ -61,14 +61,14 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 	}
 }
 
-// nameReports names rows, given these and all their twins. Both are in the order of reports.
-func nameReports(rows, twins []engine.ResultRow) []namedRow {
+// nameReports names rows, given these and all their duplicates. Both are in the order of reports.
+func nameReports(rows, duplicates []engine.ResultRow) []namedRow {
 	named := make([]namedRow, 0, len(rows))
 	for len(rows) > 0 {
 		at := rows[0].Report.ReportPlace
-		n, m := ofReport(rows, at), ofReport(twins, at)
-		named = append(named, nameReport(rows[:n], twins[:m])...)
-		rows, twins = rows[n:], twins[m:]
+		n, m := ofReport(rows, at), ofReport(duplicates, at)
+		named = append(named, nameReport(rows[:n], duplicates[:m])...)
+		rows, duplicates = rows[n:], duplicates[m:]
 	}
 	return named
 }
@@ -82,18 +82,18 @@ func ofReport(rows []engine.ResultRow, at engine.ReportPlace) int {
 	return n
 }
 
-// nameReport names rows of one report, given these and all their twins.
-func nameReport(rows, twins []engine.ResultRow) []namedRow {
+// nameReport names rows of one report, given these and all their duplicates.
+func nameReport(rows, duplicates []engine.ResultRow) []namedRow {
 	wanted := make(map[rowKey]int, len(rows))
 	for i := range rows {
 		wanted[keyOf(&rows[i])] = i
 	}
 	before := make(map[engine.Identity]int, len(rows))
 	named := make([]namedRow, 0, len(rows))
-	for i := range twins {
-		id := twins[i].Identity()
-		if at, ok := wanted[keyOf(&twins[i])]; ok {
-			named = append(named, namedRow{rows[at], nameOf(&twins[i], before[id])})
+	for i := range duplicates {
+		id := duplicates[i].Identity()
+		if at, ok := wanted[keyOf(&duplicates[i])]; ok {
+			named = append(named, namedRow{rows[at], nameOf(&duplicates[i], before[id])})
 		}
 		before[id]++
 	}
@@ -115,8 +115,8 @@ func keyOf(row *engine.ResultRow) rowKey {
 	return key
 }
 
-// keepsTwins reports whether a filter selects all rows of one identity in a report, or none.
-func keepsTwins(filter *engine.Filter) bool {
+// keepsDuplicates reports whether a filter selects all rows of one identity in a report, or none.
+func keepsDuplicates(filter *engine.Filter) bool {
 	keeps := true
 	filter.Uses(func(field engine.Field) {
 		switch field {
@@ -131,8 +131,6 @@ func keepsTwins(filter *engine.Filter) bool {
 }
 
 // texts give the texts of a row's fields.
-//
-//nolint:gochecknoglobals // Go has no constants of this type.
 var texts = map[engine.Field]func(row *engine.ResultRow, about *engine.Subject) string{
 	engine.FieldNamespace:  func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Namespace },
 	engine.FieldReportKind: func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Kind },

@@ -68,8 +68,8 @@ func subjectOf(text string) (kind, name string) {
 
 // What results can be, and how bad; the worst first.
 var (
-	resultNames   = []string{"fail", "error", "warn", "pass", "skip"}     //nolint:gochecknoglobals // Go has no constants of this type.
-	severityNames = []string{"critical", "high", "medium", "low", "info"} //nolint:gochecknoglobals // Go has no constants of this type.
+	resultNames   = []string{"fail", "error", "warn", "pass", "skip"}
+	severityNames = []string{"critical", "high", "medium", "low", "info"}
 )
 
 // ResultNames returns what results can be, the worst first.

@@ -75,7 +75,7 @@ func (s *testServer) create(t *testing.T, body []byte, name string) string {
 // retry the writes that it can't take now, and answers all small requests. The log has their times: they also
 // depend on how busy the machine is.
 //
-//nolint:paralleltest // It measures memory.
+// It measures memory.
 func TestBigWrites(t *testing.T) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {

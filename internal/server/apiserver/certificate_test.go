@@ -364,7 +364,7 @@ func certificateErrors(t *testing.T) float64 {
 
 // TestCertificateWhileTheClusterIsAway: the server uses the certificate until it expires. After that the replica is
 // not ready. It recovers once the cluster is back, although the authority has expired as well.
-func TestCertificateWhileTheClusterIsAway(t *testing.T) { //nolint:paralleltest // Errors are counted for the whole process.
+func TestCertificateWhileTheClusterIsAway(t *testing.T) { // Errors are counted for the whole process.
 	cluster, now := newTrustingCluster(), clocktesting.NewFakeClock(time.Now())
 	replicas := []*testServer{cluster.startReplica(t, now)}
 	before := cluster.stored()

@@ -45,7 +45,7 @@ func (c CompletedConfig) buildChain(held *holds) {
 // then the cluster should have taken this replica out of its Service, so that new connections go elsewhere. Each
 // GOAWAY costs the writes that cross it on the wire a 503, hence not earlier and again.
 func ending(c *genericapiserver.Config) func() bool {
-	after := c.ShutdownDelayDuration / 2 //nolint:mnd // Half.
+	after := c.ShutdownDelayDuration / 2
 	initiated := c.ShutdownInitiatedNotify()
 	// The first request that finds the server ending starts the clock; the probes
 	// that go on all the time make that soon.

@@ -91,7 +91,7 @@ func (s *testServer) startList(t *testing.T, http2 bool) io.Reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() })
-	if response.StatusCode != http.StatusOK || (response.ProtoMajor == 2) != http2 { //nolint:mnd // HTTP/2.
+	if response.StatusCode != http.StatusOK || (response.ProtoMajor == 2) != http2 { // HTTP/2.
 		t.Fatalf("%s: %s", response.Proto, response.Status)
 	}
 	return response.Body

@@ -66,7 +66,7 @@ func TestImportOutcomes(t *testing.T) {
 			"creationTimestamp":"2020-01-02T03:04:05Z","finalizers":["a/b"],"deletionTimestamp":"2020-01-03T00:00:00Z"},"other":1}},
 		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"b"}}},
 		{"group":"apps","resource":"deployments","object":{"metadata":{"name":"b"}}},
-		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"../../b","namespace":"ns"}}},
+		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"../b","namespace":"ns"}}},
 		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"b","namespace":"ns/other"}}},
 		{"group":"wgpolicyk8s.io","resource":"policyreports","mode":"mirror","delete":{"name":"b","namespace":"a.b"}}]}`)).want(t, http.StatusOK)
 	var response imports.Response

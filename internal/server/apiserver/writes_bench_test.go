@@ -35,7 +35,7 @@ func BenchmarkWrites(b *testing.B) {
 	create := func(b *testing.B) (string, []byte) {
 		name := fmt.Sprintf("report-%d", created)
 		created++
-		metadata := bodies[created%len(bodies)]["metadata"].(map[string]any) //nolint:forcetypeassert // A sample has metadata.
+		metadata := bodies[created%len(bodies)]["metadata"].(map[string]any) // A sample has metadata.
 		metadata["name"], metadata["namespace"] = name, "a"
 		metadata["annotations"] = map[string]any{"example.com/count": "0"}
 		body := encode(b, bodies[created%len(bodies)])

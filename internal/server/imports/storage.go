@@ -58,7 +58,7 @@ func (s Storage) Get(ctx context.Context, kind registry.Kind, namespace, name st
 	object := kind.New()
 	if err := store.Get(ctx, key, storage.GetOptions{}, object); err != nil {
 		if storage.IsNotFound(err) {
-			return nil, nil //nolint:nilnil // No report is an answer, not an error.
+			return nil, nil // No report is an answer, not an error.
 		}
 		return nil, err
 	}

@@ -297,7 +297,7 @@ func TestChanges(t *testing.T) {
 
 // TestShown: the path and the metric say the same. The metric belongs to the process, so this test
 // runs before the parallel ones continue.
-func TestShown(t *testing.T) { //nolint:paralleltest // See above.
+func TestShown(t *testing.T) {
 	registration.RegisterMetrics()
 	c := start(t, &cluster{versions: []string{"v1beta1", ours}, resources: map[string][]string{ours: {"policyreports"}, "v1beta1": {"policyreports"}}, docket: true})
 	c.round(t)

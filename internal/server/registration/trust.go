@@ -123,14 +123,14 @@ func (t *Trust) ours(ctx context.Context, name string) (*unstructured.Unstructur
 	service, err := t.client.Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // Nobody is registered.
+		return nil, nil // Nobody is registered.
 	case err != nil:
 		return nil, err
 	}
 	namespace, _, _ := unstructured.NestedString(service.Object, "spec", "service", "namespace")
 	called, _, _ := unstructured.NestedString(service.Object, "spec", "service", "name")
 	if namespace != t.config.Namespace || called != t.config.Service {
-		return nil, nil //nolint:nilnil // A CRD's, or of another server.
+		return nil, nil // A CRD's, or of another server.
 	}
 	return service, nil
 }

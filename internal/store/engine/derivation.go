@@ -26,7 +26,7 @@ type DerivationState struct {
 }
 
 // NothingToDerive is the state of a resource that nothing was ever stored of.
-var NothingToDerive = DerivationState{Complete: math.MaxInt16} //nolint:gochecknoglobals // Never changed.
+var NothingToDerive = DerivationState{Complete: math.MaxInt16}
 
 // Derivations is the part of an Engine that keeps account of which version derived the rows of which object. A
 // commit by an older version than others notes, in the same transaction, that the rows are no longer complete: no

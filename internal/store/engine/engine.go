@@ -70,8 +70,8 @@ type Engine interface {
 	// space back to the file system where the engine can. Bounded work a call.
 	Tidy(ctx context.Context) error
 
-	// Tally moves what commits changed to the counters of results, and rebuilds those that an older program left
-	// behind. Views are right without it, and quicker after it. Bounded work a call, except when it counts everything.
+	// Tally moves what commits changed to the counters of results, and rebuilds those that rows written by hand have
+	// voided. Views are right without it, and quicker after it. Bounded work a call, except when it counts everything.
 	Tally(ctx context.Context) error
 
 	// Analyze has the database look at tables that it takes for empty and that no longer are, where it

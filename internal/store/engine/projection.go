@@ -84,8 +84,6 @@ func ColumnFields[T any](columns []Column[T], row *T) []any {
 }
 
 // VerdictColumns are the columns of the table of verdicts, beside what identifies one.
-//
-//nolint:gochecknoglobals // Never changed.
 var VerdictColumns = []Column[Verdict]{
 	{"source", func(v *Verdict) any { return &v.Source }},
 	{"policy", func(v *Verdict) any { return &v.Policy }},
@@ -99,8 +97,6 @@ var VerdictColumns = []Column[Verdict]{
 }
 
 // SubjectColumns are the columns of the table of subjects, beside what identifies one.
-//
-//nolint:gochecknoglobals // Never changed.
 var SubjectColumns = []Column[Subject]{
 	{"api_version", func(s *Subject) any { return &s.APIVersion }},
 	{"kind", func(s *Subject) any { return &s.Kind }},
@@ -111,8 +107,6 @@ var SubjectColumns = []Column[Subject]{
 
 // ReportColumns are the columns of the table of reports, beside the object and its resource, the scope, and the
 // results.
-//
-//nolint:gochecknoglobals // Never changed.
 var ReportColumns = []Column[Projection]{
 	{"namespace", func(p *Projection) any { return &p.Namespace }},
 	{"name", func(p *Projection) any { return &p.Name }},

@@ -60,8 +60,8 @@ type RowQuery struct {
 	// Limit is the number of rows from which on no further report is read: an answer has all rows of a report or none, so
 	// it may have more. Positive.
 	Limit int
-	// Twins asks for RowPage.Twins.
-	Twins bool
+	// Duplicates asks for RowPage.Duplicates.
+	Duplicates bool
 }
 
 // Check returns an error if no engine could answer the query.
@@ -135,9 +135,9 @@ func (r *ResultRow) Identity() Identity {
 // RowPage is the answer to a RowQuery.
 type RowPage struct {
 	Rows []ResultRow
-	// Twins has all rows with the Identity of one of Rows, these among them, in the order of Questions.Rows, if the
+	// Duplicates has all rows with the Identity of one of Rows, these among them, in the order of Questions.Rows, if the
 	// query asks for them: whatever its filter says of these.
-	Twins []ResultRow
+	Duplicates []ResultRow
 	// More says that reports behind the last one may have further rows. Without rows there are none.
 	More bool
 	// State of the snapshot.

@@ -17,7 +17,6 @@ const (
 	Placeholders = "\x01\x02\x03"
 )
 
-//nolint:gochecknoglobals // Never changed.
 var templateNames = strings.NewReplacer(string(NameHere), "{name}", string(NamespaceHere), "{namespace}", string(UIDHere), "{uid}")
 
 // Template returns FieldTemplate of a message with placeholders, which is how projections have it.

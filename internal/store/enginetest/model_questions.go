@@ -37,13 +37,13 @@ func (m *Model) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, er
 		}
 		page.Rows = append(page.Rows, rows...)
 	}
-	if q.Twins {
-		page.Twins = m.duplicates(q.Kinds, page.Rows)
+	if q.Duplicates {
+		page.Duplicates = m.duplicates(q.Kinds, page.Rows)
 	}
 	return page, nil
 }
 
-// duplicates returns RowPage.Twins.
+// duplicates returns RowPage.Duplicates.
 func (m *Model) duplicates(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
 	known := map[engine.Identity]bool{}
 	for i := range rows {

@@ -50,10 +50,10 @@ func about(p *engine.Projection, resource engine.Resource, key string) *engine.P
 // compareRows asks both for rows.
 func (p pair) compareRows(q engine.RowQuery) {
 	p.Helper()
-	q.Twins = true
+	q.Duplicates = true
 	got, want := p.rows(q), p.model.rows(q)
 	p.same(fmt.Sprintf("rows of %s", describe(q.Filter)), got.Rows, want.Rows)
-	p.same(fmt.Sprintf("duplicates of rows of %s", describe(q.Filter)), got.Twins, want.Twins)
+	p.same(fmt.Sprintf("duplicates of rows of %s", describe(q.Filter)), got.Duplicates, want.Duplicates)
 	if want.More && !got.More || got.More && len(got.Rows) < q.Limit {
 		p.Fatalf("%d rows of %s with limit %d say that there are more: %t, want %t", len(got.Rows), describe(q.Filter), q.Limit, got.More, want.More)
 	}

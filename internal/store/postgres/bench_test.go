@@ -23,7 +23,7 @@ import (
 )
 
 // next numbers the reports of this process.
-var next atomic.Int64 //nolint:gochecknoglobals // Shared by the replicas of a benchmark.
+var next atomic.Int64 // Shared by the replicas of a benchmark.
 
 func benchOps(n int) []engine.Op {
 	ops := make([]engine.Op, n)

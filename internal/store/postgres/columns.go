@@ -17,8 +17,6 @@ type table[T any] struct {
 }
 
 // Tables of what is derived from reports.
-//
-//nolint:gochecknoglobals // Never changed.
 var (
 	reportTable  = newTable("report_", engine.ReportColumns)
 	verdictTable = newTable("verdict_", engine.VerdictColumns)

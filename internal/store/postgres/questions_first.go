@@ -40,8 +40,8 @@ func (s *resultReader) first(ctx context.Context, q engine.OrderQuery) (engine.R
 	}
 	page := engine.RowPage{More: len(rows) > q.Limit}
 	rows = rows[:min(len(rows), q.Limit)]
-	if q.Twins {
-		page.Twins, err = questions.DuplicatesOf(ctx, s, rows)
+	if q.Duplicates {
+		page.Duplicates, err = questions.DuplicatesOf(ctx, s, rows)
 	}
 	page.Rows = questions.ResultRows(rows)
 	return page, err

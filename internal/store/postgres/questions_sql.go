@@ -85,8 +85,6 @@ func storable(f *engine.Filter) *engine.Filter {
 }
 
 // fieldColumns are those of results in the dialect of this engine.
-//
-//nolint:gochecknoglobals // Never changed.
 var fieldColumns = questions.Columns{
 	Bool:     func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
 	Message:  "docket.message(v.message, s.name, s.namespace, s.uid)",
@@ -238,8 +236,6 @@ func byNumber(columns, table, number string) string {
 }
 
 // What rows share, by its numbers.
-//
-//nolint:gochecknoglobals // Never changed.
 var (
 	reportsByNumber  = byNumber("t.namespace, t.kind, t.name, t.uid, t.created_at", "report", "object")
 	verdictsByNumber = byNumber(verdictTable.list("t."), "verdict", "id")

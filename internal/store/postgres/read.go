@@ -20,7 +20,7 @@ const readTimeout = time.Minute
 
 // retryPauses lie between attempts of a call whose connection broke: together longer than a restart of the server takes
 // to accept connections again, most of the time.
-var retryPauses = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} //nolint:gochecknoglobals // Never changed.
+var retryPauses = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond}
 
 // begin starts a call: it ends with ctx, after a while, or with the engine.
 func (e *Engine) begin(ctx context.Context, timeout time.Duration) (callCtx context.Context, done func(), err error) {

@@ -114,7 +114,7 @@ func load(ctx context.Context, t *testing.T, engines []*postgres.Engine, name st
 		group.Go(func() {
 			for n := 0; n < each && ctx.Err() == nil; n++ {
 				key := fmt.Sprintf("%s/%d/%06d", name, i, n)
-				batch, err := e.Commit(t.Context(), []engine.Op{create(key), create(key + "-twin")})
+				batch, err := e.Commit(t.Context(), []engine.Op{create(key), create(key + "-duplicate")})
 				known.mu.Lock()
 				switch {
 				case err == nil:
@@ -151,12 +151,12 @@ func (known *acknowledged) check(t *testing.T, e engine.Engine) {
 		}
 	}
 	for key, revision := range known.revisions {
-		if found[key] != revision || found[key+"-twin"] != revision+1 {
-			t.Errorf("%s was acknowledged at %d, its event is at %d, its twin's at %d", key, revision, found[key], found[key+"-twin"])
+		if found[key] != revision || found[key+"-duplicate"] != revision+1 {
+			t.Errorf("%s was acknowledged at %d, its event is at %d, its duplicate's at %d", key, revision, found[key], found[key+"-duplicate"])
 		}
 	}
 	for key := range known.unknown {
-		if (found[key] == 0) != (found[key+"-twin"] == 0) {
+		if (found[key] == 0) != (found[key+"-duplicate"] == 0) {
 			t.Errorf("half of the batch of %s is there", key)
 		}
 		if found[key] != 0 {

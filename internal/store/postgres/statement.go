@@ -19,7 +19,7 @@ type statement struct {
 	numbers map[string]int
 }
 
-var parameterName = regexp.MustCompile(`@[a-z_]+`) //nolint:gochecknoglobals // Never changed.
+var parameterName = regexp.MustCompile(`@[a-z_]+`)
 
 // numbered returns the statement of SQL in which each parameter is an @ and its name.
 func numbered(sql string) *statement {

@@ -16,7 +16,7 @@ import (
 
 // Results are counted by namespace and by what their verdicts have in common (docs/adr/0030-counters.md). A commit
 // appends to tally_change how many reports more, or fewer, have which verdicts; housekeeping moves that to tally, and
-// the view adds both. What is written by a program that doesn't know this voids the counters, by a trigger, in its own
+// the view adds both. Rows that people write by SQL void the counters, by a trigger, in the same
 // transaction: the view counts everything then, until housekeeping has rebuilt the counters.
 
 const (

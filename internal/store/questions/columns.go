@@ -20,8 +20,6 @@ type Columns struct {
 
 // placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of
 // verdicts have the names of their fields.
-//
-//nolint:gochecknoglobals // Never changed.
 var (
 	placeColumns = map[engine.Field]string{
 		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",

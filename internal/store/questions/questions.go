@@ -119,8 +119,8 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 			return engine.RowPage{}, err
 		}
 	}
-	if q.Twins {
-		if page.Twins, err = DuplicatesOf(ctx, source, rows); err != nil {
+	if q.Duplicates {
+		if page.Duplicates, err = DuplicatesOf(ctx, source, rows); err != nil {
 			return engine.RowPage{}, err
 		}
 	}

@@ -113,9 +113,9 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestNamespaceIsApart: a question about a namespace asks nothing that other namespaces make quicker or slower, unless
+// TestNamespaceIsSeparate: a question about a namespace asks nothing that other namespaces make quicker or slower, unless
 // the namespace itself has much to read.
-func TestNamespaceIsApart(t *testing.T) {
+func TestNamespaceIsSeparate(t *testing.T) {
 	t.Parallel()
 	namespace, fail, web := "m", engine.Equal(engine.FieldResult, "fail"), engine.Equal(engine.FieldSubjectName, "web")
 	in := engine.Equal(engine.FieldNamespace, namespace)

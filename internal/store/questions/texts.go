@@ -107,7 +107,7 @@ func (t *Duplicates) Has(at *Numbers, source, policy, rule string) bool {
 	return has
 }
 
-// DuplicatesOf returns RowPage.Twins of some rows.
+// DuplicatesOf returns RowPage.Duplicates of some rows.
 func DuplicatesOf(ctx context.Context, source Source, rows []Row) ([]engine.ResultRow, error) {
 	if len(rows) == 0 {
 		return nil, nil

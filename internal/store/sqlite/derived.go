@@ -12,8 +12,6 @@ import (
 )
 
 // Statements of reports and results: all go by a primary key.
-//
-//nolint:gochecknoglobals // Never changed.
 var (
 	upsertReport = "INSERT INTO report (cluster, object, resource, scope, " + engine.ColumnList(engine.ReportColumns, "") + `)
 VALUES (?, ?, ?, ?, ` + placeholders(engine.ReportColumns) + `)

@@ -57,8 +57,6 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 }
 
 // fieldColumns are those of results in the dialect of this engine.
-//
-//nolint:gochecknoglobals // Never changed.
 var fieldColumns = questions.Columns{
 	Bool: func(column string) string { return "iif(" + column + ", 'true', 'false')" },
 	// In quotes, a name is one, whatever it has but quotes and backslashes: engine.CheckProperty.
@@ -98,8 +96,6 @@ func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 
 // Ways to the reports of results, by what is known of these: each table of a way is looked up by an index that has
 // what the table before it has. The first one is read as a whole.
-//
-//nolint:gochecknoglobals // Never changed.
 var (
 	waysTo = map[engine.Part]string{
 		engine.PartVerdict: "verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id " + reportOfResult +

@@ -66,7 +66,6 @@ func (a *Answer) metadata() map[string]any {
 	return metadata
 }
 
-//nolint:gochecknoglobals // They are constants.
 var (
 	uidPattern     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	versionPattern = regexp.MustCompile(`^[1-9][0-9]*$`)

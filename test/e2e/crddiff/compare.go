@@ -46,7 +46,6 @@ func (d Difference) Signature() string {
 	return fmt.Sprintf("%s %s: %s / %s", d.Aspect, indexPattern.ReplaceAllString(d.Path, "[]"), kindOfText(d.Left), kindOfText(d.Right))
 }
 
-//nolint:gochecknoglobals // They are constants.
 var (
 	quotedPattern = regexp.MustCompile(`'[^']*'`)
 	reasonPattern = regexp.MustCompile(`^"[A-Z][A-Za-z]+"$`)

@@ -47,7 +47,7 @@ func NewBalancer(t testing.TB, replicas ...*Replica) *Balancer {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &Balancer{Port: listener.Addr().(*net.TCPAddr).Port, listener: listener, ctx: ctx, replicas: replicas} //nolint:forcetypeassert // TCP.
+	b := &Balancer{Port: listener.Addr().(*net.TCPAddr).Port, listener: listener, ctx: ctx, replicas: replicas} // TCP.
 	b.group.Go(b.accept)
 	t.Cleanup(func() {
 		cancel()

@@ -116,7 +116,7 @@ func serveTLS(t testing.TB, authority *authority, host string, handler http.Hand
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return server.Listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // TCP.
+	return server.Listener.Addr().(*net.TCPAddr).Port // TCP.
 }
 
 // answers reports whether an address answers with 200.

@@ -26,7 +26,7 @@ import (
 )
 
 // addresses counts those that pods were given. Nobody can reach them.
-var addresses atomic.Int32 //nolint:gochecknoglobals // Unique in the process.
+var addresses atomic.Int32 // Unique in the process.
 
 // containerUser is the user of our images.
 const containerUser = 65532
@@ -221,7 +221,7 @@ func (p *pod) ready(ctx context.Context) bool {
 	return ready
 }
 
-//nolint:gochecknoglobals // One for all probes.
+// One for all probes.
 var prober = &http.Client{
 	// A kubelet does not verify, either.
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}, //nolint:gosec // See above.

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-//nolint:gochecknoglobals // Control planes that the tests of a process share are the purpose of these.
+// Control planes that the tests of a process share are the purpose of these.
 var (
 	sharedPlain, sharedDocket sharedPlane
 )

@@ -35,7 +35,7 @@ type Block struct {
 
 // Programs are the commands with which a line for the shell begins. What else an indented block
 // has is what such a command prints, or a file.
-var programs = []string{ //nolint:gochecknoglobals // A list.
+var programs = []string{ // A list.
 	"bin/docket-controller", "curl", "docker", "docket", "docket-controller", "export", "git", "go", "helm", "kubectl", "make",
 	"pg_dump", "pg_restore", "psql", "sed", "sqlite3",
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-//nolint:gochecknoglobals // A constant.
 var start = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 
 // item says something about a pod.

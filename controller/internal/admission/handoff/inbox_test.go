@@ -169,7 +169,7 @@ func testInbox(t *testing.T) {
 
 // TestInboxDeletesOnlyOurs: what carries our label and makes no sense goes; what does not carry it is not
 // even looked at.
-func TestInboxDeletesOnlyOurs(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
+func TestInboxDeletesOnlyOurs(t *testing.T) { // It reads metrics that others count.
 	a, s := newAPI(), &sink{atOnce: true}
 	before := count(t, read.WithLabelValues(readMalformed))
 	for _, name := range []string{"foreign", "malformed"} {
@@ -219,7 +219,7 @@ func testBoundedNumber(t *testing.T) {
 }
 
 // TestInboxGivesUp what nothing is decided about.
-func TestInboxGivesUp(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
+func TestInboxGivesUp(t *testing.T) { // It reads metrics that others count.
 	synctest.Test(t, testInboxGivesUp)
 }
 

@@ -92,7 +92,7 @@ func decoded(t *testing.T, o *unstructured.Unstructured) []string {
 
 // TestDecodeKyverno: what Kyverno 1.19's admission and background controllers write, made by its own functions.
 //
-//nolint:paralleltest // Kyverno's choice of outcomes is global.
+// Kyverno's choice of outcomes is global.
 func TestDecodeKyverno(t *testing.T) {
 	everyStatus(t)
 	cpol := func(annotations map[string]string) engineapi.GenericPolicy {
@@ -170,7 +170,7 @@ func TestDecodeKyverno(t *testing.T) {
 
 // TestDecodeKyvernoAdopted: Kyverno's reports controller gives reports of requests an owner.
 //
-//nolint:paralleltest // Kyverno's choice of outcomes is global.
+// Kyverno's choice of outcomes is global.
 func TestDecodeKyvernoAdopted(t *testing.T) {
 	everyStatus(t)
 	built := reportutils.BuildMutationReport(named("Pod", "shop", "web", ""), request(metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, metav1.GroupVersionKind{Version: "v1", Kind: "Pod"}),

@@ -156,7 +156,7 @@ func TestSend(t *testing.T) {
 }
 
 // TestWhatCanNotBeWritten is dropped for one reason or another, and never stops the rest.
-func TestWhatCanNotBeWritten(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
+func TestWhatCanNotBeWritten(t *testing.T) { // It reads metrics that others count.
 	namespaces := schema.GroupResource{Resource: "namespaces"}
 	kind := schema.GroupKind{Group: "reports.kyverno.io", Kind: "EphemeralReport"}
 	terminating := apierrors.NewForbidden(resourceOf(true).GroupResource(), "x", errors.New("terminating"))
@@ -200,7 +200,7 @@ func count(t *testing.T, metric metrics.CounterMetric) float64 {
 }
 
 // TestOutage: everything waits, up to a bound, and is written later.
-func TestOutage(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
+func TestOutage(t *testing.T) { // It reads metrics that others count.
 	a := newAPI()
 	tried := make(chan struct{}, 1)
 	a.set(func(action clienttesting.Action) error {
@@ -241,7 +241,7 @@ func TestOutage(t *testing.T) { //nolint:paralleltest // It reads metrics that o
 
 // TestEndOfSender: the queue is written at the end; later results, and those that can't be written then, are
 // dropped.
-func TestEndOfSender(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
+func TestEndOfSender(t *testing.T) { // It reads metrics that others count.
 	synctest.Test(t, testEndOfSender)
 }
 

@@ -57,7 +57,7 @@ func TestBundleOfOthersStays(t *testing.T) {
 
 // TestMissingBundleIsSaid: while cert-manager has not written the bundle, an Event, a gauge and a counter say so. Not
 // parallel: as TestMetrics.
-func TestMissingBundleIsSaid(t *testing.T) { //nolint:paralleltest // See above.
+func TestMissingBundleIsSaid(t *testing.T) {
 	RegisterMetrics()
 	client, events := fake.NewClientset(shipped("bundle")), record.NewFakeRecorder(10)
 	s := newSituation(t, enforcing(true, gadgets("bundle")))

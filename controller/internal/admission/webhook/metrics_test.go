@@ -28,7 +28,7 @@ func metricsText(t *testing.T) string {
 
 // TestMetrics: all are there, and say what is going on. Not parallel, because the gauges are those
 // of the last one that looked.
-func TestMetrics(t *testing.T) { //nolint:paralleltest // See above.
+func TestMetrics(t *testing.T) {
 	dir := t.TempDir()
 	issue(t, dir, true)
 	server := newTestServer(t, Config{CertDir: dir, Drain: -1})

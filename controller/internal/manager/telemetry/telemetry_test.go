@@ -92,7 +92,7 @@ func startCollector(t *testing.T) (*collector, string) {
 }
 
 // TestSent: what the process has traced and counted is with the collector when Shutdown returns.
-func TestSent(t *testing.T) { //nolint:paralleltest // It sets the tracer provider of the process.
+func TestSent(t *testing.T) { // It sets the tracer provider of the process.
 	counter := metrics.NewCounter(&metrics.CounterOpts{Name: "docket_telemetry_test_total", Help: "A counter.", StabilityLevel: metrics.ALPHA})
 	legacyregistry.MustRegister(counter)
 	counter.Inc()
@@ -155,7 +155,7 @@ func TestValidate(t *testing.T) {
 }
 
 // TestCollectorAway: a collector that does not answer makes no errors and delays only the end, by a bounded time.
-func TestCollectorAway(t *testing.T) { //nolint:paralleltest // It sets the tracer provider of the process.
+func TestCollectorAway(t *testing.T) { // It sets the tracer provider of the process.
 	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	sent, err := telemetry.Start(t.Context(), &telemetry.Options{MetricsEndpoint: "http://" + address}, "docket-controller", "one")
 	if err != nil {

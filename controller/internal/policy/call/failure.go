@@ -87,8 +87,6 @@ func classify(err error) error {
 
 // usualTypes are the types of content that errors name. They name no others: a message can be read by
 // more people than the answer.
-//
-//nolint:gochecknoglobals // A table.
 var usualTypes = []string{"application/json", "application/xml", "text/html", "text/plain", "text/xml"}
 
 // checkJSON says of what kind an answer is that is not JSON: so a login page is recognized.

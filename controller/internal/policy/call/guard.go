@@ -11,8 +11,6 @@ import (
 )
 
 // blockedByDefault are addresses that are close to the controller, or to what gives it its identity.
-//
-//nolint:gochecknoglobals // A table.
 var blockedByDefault = prefixes(
 	"127.0.0.0/8", "::1/128", // Loopback.
 	"0.0.0.0/8", "::/128", // Unspecified: Linux takes it for loopback.
@@ -27,8 +25,6 @@ var blockedByDefault = prefixes(
 )
 
 // embedding are ranges of IPv6 whose addresses stand for one of IPv4, which begins at a byte.
-//
-//nolint:gochecknoglobals // A table.
 var embedding = []struct {
 	prefix netip.Prefix
 	at     int
@@ -40,8 +36,6 @@ var embedding = []struct {
 }
 
 // private are the other addresses that are not public: those of networks of one's own, and of carriers.
-//
-//nolint:gochecknoglobals // A table.
 var private = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7")
 
 func prefixes(texts ...string) []netip.Prefix {

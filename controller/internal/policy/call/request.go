@@ -150,7 +150,7 @@ func (r *Request) body() ([]byte, error) {
 // roots returns nil for those of the system.
 func (r *Request) roots() (*x509.CertPool, error) {
 	if r.CABundle == "" {
-		return nil, nil //nolint:nilnil // As in tls.Config.
+		return nil, nil // As in tls.Config.
 	}
 	pool, found := x509.NewCertPool(), 0
 	for rest := []byte(r.CABundle); ; {

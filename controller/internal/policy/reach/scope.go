@@ -190,8 +190,6 @@ func special(r rune) bool {
 }
 
 // readParameters select what a list has. All others, such as watch, make something else of a request.
-//
-//nolint:gochecknoglobals // A table.
 var readParameters = []string{"labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch"}
 
 func checkQuery(target *url.URL) error {
