@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/settings"
@@ -35,16 +37,17 @@ func testRoot() *cobra.Command {
 func TestFlagReference(t *testing.T) {
 	t.Parallel()
 	commands := leaves(testRoot())
+	library, defaults := apiserver.NewOptions().LibraryFlags(), libraryDefaults()
 	shared := sharedRows(commands)
 	var common, sections strings.Builder
 	for _, command := range commands {
 		var own strings.Builder
-		var others, library []string
+		var others, plain []string
 		command.Flags().VisitAll(func(f *pflag.Flag) {
 			row, name := flagRow(f), "`--"+f.Name+"`"
 			switch {
-			case fromLibrary(f):
-				library = append(library, name)
+			case fromLibrary(f, &library) && (defaults.Lookup(f.Name) == nil || defaults.Lookup(f.Name).DefValue == f.DefValue):
+				plain = append(plain, name)
 			case shared[f.Name] != row:
 				own.WriteString(row)
 			default:
@@ -59,8 +62,8 @@ func TestFlagReference(t *testing.T) {
 			sections.WriteString("\n" + flagHeader + own.String())
 		}
 		fmt.Fprintf(&sections, "\n[Shared](#shared-flags): %s\n", strings.Join(others, ", "))
-		if len(library) > 0 {
-			fmt.Fprintf(&sections, "\nOf Kubernetes' library: %s\n", strings.Join(library, ", "))
+		if len(plain) > 0 {
+			fmt.Fprintf(&sections, "\nOf Kubernetes' library: %s\n", strings.Join(plain, ", "))
 		}
 	}
 	golden(t, filepath.Join("..", "..", "docs", "reference", "flags.md"), flagIntroduction+flagHeader+common.String()+sections.String())
@@ -87,7 +90,7 @@ const (
 		"An environment variable can set each flag: `DOCKET_WATCH_HISTORY` sets `--watch-history`.\n" +
 		"So can the YAML file that `--config` names, with the name of the flag as key.\n" +
 		"Flags win over the environment, the environment over the file, the file over the default.\n\n" +
-		"Flags of Kubernetes' library for API servers are here by name only.\n" +
+		"Flags of Kubernetes' library for API servers are here by name only, unless Docket has another default.\n" +
 		"`docket help --all serve` describes them, and most are those of\n" +
 		"[kube-apiserver](https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/).\n\n" +
 		"## Shared flags\n\nSeveral commands have these with the same meaning and default.\n\n"
@@ -102,17 +105,24 @@ func flagRow(f *pflag.Flag) string {
 }
 
 // fromLibrary says whether Kubernetes' library defines the flag.
-func fromLibrary(f *pflag.Flag) bool {
+func fromLibrary(f *pflag.Flag, library *cliflag.NamedFlagSets) bool {
 	if strings.HasPrefix(f.Name, "log-") || f.Name == "logging-format" {
 		return true
 	}
-	library := apiserver.NewOptions().LibraryFlags()
 	for _, section := range library.FlagSets {
 		if same := section.Lookup(f.Name); same != nil && same.Usage == f.Usage {
 			return true
 		}
 	}
 	return false
+}
+
+// libraryDefaults returns flags of Kubernetes' library with its own defaults, some of which Docket changes.
+func libraryDefaults() *pflag.FlagSet {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	genericoptions.NewServerRunOptions().AddUniversalFlags(flags)
+	genericoptions.NewSecureServingOptions().AddFlags(flags)
+	return flags
 }
 
 // leaves returns the commands that do something and take settings.
