@@ -35,7 +35,7 @@ func TestDerivationIsPinned(t *testing.T) {
 		tables        []string
 	}{
 		"sqlite": {"sqlite", "SELECT * FROM %s ORDER BY 1, 2, 3, 4", []string{"term_key", "report", "result", "verdict", "subject", "outcome", "tally"}},
-		// The key of a term depends on what was there before.
+		// The key of a term depends on the earlier writes.
 		"postgres": {"pgx", "SELECT (to_jsonb(t) - 'key')::text AS row FROM docket.%s t ORDER BY 1", []string{"term", "report", "result", "verdict", "subject", "outcome"}},
 	} {
 		t.Run(engine, func(t *testing.T) {

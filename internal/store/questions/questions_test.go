@@ -113,8 +113,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestNamespaceIsSeparate: a question about a namespace asks nothing that other namespaces make quicker or slower, unless
-// the namespace itself has much to read.
+// TestNamespaceIsSeparate: a question about a namespace asks nothing that other namespaces make quicker or slower,
+// unless the namespace itself has much to read.
 func TestNamespaceIsSeparate(t *testing.T) {
 	t.Parallel()
 	namespace, fail, web := "m", engine.Equal(engine.FieldResult, "fail"), engine.Equal(engine.FieldSubjectName, "web")

@@ -25,7 +25,7 @@ func (r *reader) wrong(field, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
 }
 
-// object returns nil if a member is not there.
+// object returns nil if a member is missing.
 func (r *reader) object(of map[string]any, path, name string) map[string]any {
 	value, found := of[name]
 	if !found || value == nil {
