@@ -7,4 +7,7 @@
 //	func TestConventions(t *testing.T) {
 //		conformance.Run(t, conformance.Options{Config: config, GroupVersion: "example.com/v1"})
 //	}
+//
+// The API is [Run] and [Options]; the packages below this one may change with any release. All of them belong to
+// Docket's root module, because the command docket runs the same checks.
 package conformance

@@ -171,7 +171,6 @@ var access = []runner.Check{
 			response := p.Send(request)
 			if review.allowed == (response.Code == http.StatusForbidden) {
 				review.wrong(response)
-				return
 			}
 			// If nobody is not refused, that may be because the header is ignored, which is another rule.
 			response = p.Send(asNobody(request))

@@ -96,8 +96,11 @@ var patches = []runner.Check{
 		PerResource: true, Verbs: []string{"create", "get", "patch"},
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
-			for kind, body := range map[types.PatchType]string{types.MergePatchType: `{"metadata":{"annotations":`, types.JSONPatchType: `[{"op":"add","path":`} {
-				p.Send(runner.Patch(p.Path(name), kind, []byte(body))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+			for _, patch := range []runner.Request{
+				runner.Patch(p.Path(name), types.MergePatchType, []byte(`{"metadata":{"annotations":`)),
+				runner.Patch(p.Path(name), types.JSONPatchType, []byte(`[{"op":"add","path":`)),
+			} {
+				p.Send(patch).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
 			}
 		},
 	},
@@ -120,8 +123,11 @@ var patches = []runner.Check{
 		PerResource: true, Verbs: []string{"patch"},
 		Run: func(p *runner.Probe) {
 			path := p.Path(p.Name())
-			for kind, body := range map[types.PatchType]any{types.MergePatchType: notesPatch(noteOne, "new"), types.JSONPatchType: []any{operation("add", noteOne, "new")}} {
-				p.Send(runner.Patch(path, kind, body)).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
+			for _, patch := range []runner.Request{
+				runner.Patch(path, types.MergePatchType, notesPatch(noteOne, "new")),
+				runner.Patch(path, types.JSONPatchType, []any{operation("add", noteOne, "new")}),
+			} {
+				p.Send(patch).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
 			}
 		},
 	},
@@ -130,7 +136,7 @@ var patches = []runner.Check{
 		Rule:        "A patch with an old metadata.resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
 		Detail:      "Changes an object, then sends a merge patch with the previous resourceVersion.",
 		Reference:   patchDoc,
-		PerResource: true, Verbs: append([]string{"update"}, []string{"create", "get", "patch"}...),
+		PerResource: true, Verbs: []string{"update", "create", "get", "patch"},
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			name := object.GetName()

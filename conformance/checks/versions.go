@@ -35,8 +35,8 @@ var versions = []runner.Check{
 			object := p.Make()
 			for _, other := range others {
 				response := p.Send(runner.Get(other.ObjectPath(p.Namespace, object.GetName())))
-				found := &unstructured.Unstructured{Object: response.WantOK().JSON()}
-				if version := other.GroupVersion.String(); found.GetAPIVersion() != version {
+				found := response.ObjectOrNil()
+				if version := other.GroupVersion.String(); found == nil || found.GetAPIVersion() != version {
 					response.Fail("an object whose apiVersion is %q", version)
 				}
 				if found.GetUID() != object.GetUID() {

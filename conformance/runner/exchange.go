@@ -147,11 +147,7 @@ func (r *Response) Fail(format string, args ...any) { r.FailBecause("", format, 
 
 // FailBecause is Fail that says what is wrong with the answer, too.
 func (r *Response) FailBecause(found, format string, args ...any) {
-	Stop(r.failure(found, format, args...))
-}
-
-func (r *Response) failure(found, format string, args ...any) error {
-	return &Failure{Expected: fmt.Sprintf(format, args...), Found: found, Exchange: r.Exchange}
+	Stop(&Failure{Expected: fmt.Sprintf(format, args...), Found: found, Exchange: r.Exchange})
 }
 
 // Unprepared ends the check: the request only prepared something, which has not worked.
