@@ -55,11 +55,10 @@ func someObject(p *runner.Probe) string {
 
 var access = []runner.Check{
 	{
-		ID: "access-anonymous", Area: areaAccess,
-		Rule:        "Requests for objects without credentials get 401 or 403.",
-		Detail:      "Lists objects and deletes one that does not exist, without credentials. Skipped if a SubjectAccessReview says that everybody may do so.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#anonymous-requests",
-		PerResource: true, Verbs: []string{"list"},
+		ID: "access-anonymous", Area: areaAccess, PerResource: true, Verbs: []string{"list"},
+		Rule:      "Requests for objects without credentials get 401 or 403.",
+		Detail:    "Lists objects and deletes one that does not exist, without credentials. Skipped if a SubjectAccessReview says that everybody may do so.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#anonymous-requests",
 		Run: func(p *runner.Probe) {
 			if !p.HasCredentials {
 				runner.Leave("the kubeconfig has no credentials, so that every request is without them")
@@ -124,11 +123,10 @@ var access = []runner.Check{
 		},
 	},
 	{
-		ID: "access-impersonation", Area: areaAccess,
-		Rule:        "A request with the header Impersonate-User has the rights of that user. If the user may not do it, the answer is 403 with a message that names the user and the resource.",
-		Detail:      "Gets an object as a user who does not exist. Skipped if the user of the kubeconfig may not impersonate, or if a SubjectAccessReview says that everybody may get the object.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/",
-		PerResource: true, Verbs: []string{"get"},
+		ID: "access-impersonation", Area: areaAccess, PerResource: true, Verbs: []string{"get"},
+		Rule:      "A request with the header Impersonate-User has the rights of that user. If the user may not do it, the answer is 403 with a message that names the user and the resource.",
+		Detail:    "Gets an object as a user who does not exist. Skipped if the user of the kubeconfig may not impersonate, or if a SubjectAccessReview says that everybody may get the object.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/",
 		Run: func(p *runner.Probe) {
 			if !p.HasCore {
 				runner.Leave("the server has no core API: users come from the server in front of it")
@@ -156,11 +154,10 @@ var access = []runner.Check{
 		},
 	},
 	{
-		ID: "access-review", Area: areaAccess,
-		Rule:        "The server enforces what its SelfSubjectAccessReview and SubjectAccessReview say: it refuses what they deny, and nothing else.",
-		Detail:      "Asks whether an object may be read and reads it: as the user of the kubeconfig and, if the server allows impersonation, as a user without rights.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
-		PerResource: true, Verbs: []string{"get"},
+		ID: "access-review", Area: areaAccess, PerResource: true, Verbs: []string{"get"},
+		Rule:      "The server enforces what its SelfSubjectAccessReview and SubjectAccessReview say: it refuses what they deny, and nothing else.",
+		Detail:    "Asks whether an object may be read and reads it: as the user of the kubeconfig and, if the server allows impersonation, as a user without rights.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
 		Run: func(p *runner.Probe) {
 			name := p.Name()
 			request := runner.Get(p.Path(name)).MayBeRefused()
@@ -184,11 +181,10 @@ var access = []runner.Check{
 		},
 	},
 	{
-		ID: "forbidden-answer", Area: areaAccess,
-		Rule:        "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
-		Detail:      "Gets an object as a user without rights, or without credentials.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
-		PerResource: true, Verbs: []string{"get"},
+		ID: "forbidden-answer", Area: areaAccess, PerResource: true, Verbs: []string{"get"},
+		Rule:      "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
+		Detail:    "Gets an object as a user without rights, or without credentials.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
 		Run: func(p *runner.Probe) {
 			request := runner.Get(p.Path(p.Name()))
 			response := p.Send(asNobody(request))

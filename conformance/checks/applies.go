@@ -27,11 +27,10 @@ const (
 
 var applies = []runner.Check{
 	{
-		ID: "apply-creates", Area: areaApplies,
-		Rule:        "Server-side apply creates an object that does not exist.",
-		Detail:      "Applies a complete object and reads it. Any success code will do.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "apply-creates", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "Server-side apply creates an object that does not exist.",
+		Detail:    "Applies a complete object and reads it. Any success code will do.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			name := object.GetName()
@@ -40,11 +39,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "apply-managed-fields", Area: areaApplies,
-		Rule:        "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
-		Detail:      "Applies an annotation to an object, then reads the object.",
-		Reference:   applyDoc + "#field-management",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "apply-managed-fields", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
+		Detail:    "Applies an annotation to an object, then reads the object.",
+		Reference: applyDoc + "#field-management",
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first")
@@ -53,11 +51,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "update-managed-fields", Area: areaApplies,
-		Rule:        "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
-		Detail:      "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
-		Reference:   applyDoc + "#apply-and-update",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-managed-fields", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
+		Detail:    "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
+		Reference: applyDoc + "#apply-and-update",
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			name := object.GetName()
@@ -73,11 +70,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "apply-conflict", Area: areaApplies,
-		Rule:        "Applying a different value to a field of another manager gets 409 and a Status that names the field in a cause of type FieldManagerConflict. It changes nothing.",
-		Detail:      "Two managers apply different values to the same annotation.",
-		Reference:   applyDoc + "#conflicts",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "apply-conflict", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "Applying a different value to a field of another manager gets 409 and a Status that names the field in a cause of type FieldManagerConflict. It changes nothing.",
+		Detail:    "Two managers apply different values to the same annotation.",
+		Reference: applyDoc + "#conflicts",
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first")
@@ -90,11 +86,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "apply-force", Area: areaApplies,
-		Rule:        "With force=true, an apply takes over fields from other managers.",
-		Detail:      "The second manager forces its value on an annotation. The annotation must stay when the first manager then applies a configuration without it.",
-		Reference:   applyDoc + "#conflicts",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "apply-force", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "With force=true, an apply takes over fields from other managers.",
+		Detail:    "The second manager forces its value on an annotation. The annotation must stay when the first manager then applies a configuration without it.",
+		Reference: applyDoc + "#conflicts",
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first")
@@ -108,11 +103,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "apply-removes", Area: areaApplies,
-		Rule:        "A field is removed when its only manager no longer applies it.",
-		Detail:      "One manager applies two annotations, then only one of them.",
-		Reference:   applyDoc + "#merge-strategy",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "apply-removes", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A field is removed when its only manager no longer applies it.",
+		Detail:    "One manager applies two annotations, then only one of them.",
+		Reference: applyDoc + "#merge-strategy",
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first", noteTwo, "first")
@@ -120,11 +114,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "apply-needs-manager", Area: areaApplies,
-		Rule:        "An apply without fieldManager gets 422 and a Status, and changes nothing.",
-		Detail:      "Applies an annotation to an object. 400 is accepted, too.",
-		Reference:   applyDoc + "#managers",
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "apply-needs-manager", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "An apply without fieldManager gets 422 and a Status, and changes nothing.",
+		Detail:    "Applies an annotation to an object. 400 is accepted, too.",
+		Reference: applyDoc + "#managers",
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			request := apply(p, "", name, noteOne, "nobody")
@@ -133,11 +126,10 @@ var applies = []runner.Check{
 		},
 	},
 	{
-		ID: "apply-no-change", Area: areaApplies,
-		Rule:        "Applying the same configuration again does not change the object: its resourceVersion stays the same.",
-		Detail:      "Applies an annotation again a second later; the times in managedFields must not change either. Tries several times.",
-		Reference:   applyDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"}, Slow: true,
+		ID: "apply-no-change", Area: areaApplies, PerResource: true, Verbs: []string{"create", "get", "patch"}, Slow: true,
+		Rule:      "Applying the same configuration again does not change the object: its resourceVersion stays the same.",
+		Detail:    "Applies an annotation again a second later; the times in managedFields must not change either. Tries several times.",
+		Reference: applyDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first")

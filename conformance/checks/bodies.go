@@ -25,32 +25,29 @@ const (
 
 var bodies = []runner.Check{
 	{
-		ID: "body-malformed", Area: areaBodies,
-		Rule:        "Malformed JSON gets 400 and a Status with reason BadRequest.",
-		Detail:      "Posts half an object.",
-		Reference:   codesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "body-malformed", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "Malformed JSON gets 400 and a Status with reason BadRequest.",
+		Detail:    "Posts half an object.",
+		Reference: codesDoc,
 		Run: func(p *runner.Probe) {
 			data := runner.Must(json.Marshal(p.New()))
 			p.Send(runner.Post(p.Collection(), data[:len(data)/2])).WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 		},
 	},
 	{
-		ID: "body-empty", Area: areaBodies,
-		Rule:        "A POST without a body gets 400 and a Status.",
-		Detail:      "422 is accepted, too; 5xx would make clients retry.",
-		Reference:   codesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "body-empty", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A POST without a body gets 400 and a Status.",
+		Detail:    "422 is accepted, too; 5xx would make clients retry.",
+		Reference: codesDoc,
 		Run: func(p *runner.Probe) {
 			p.Send(runner.Post(p.Collection(), []byte{})).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
 		},
 	},
 	{
-		ID: "body-wrong-kind", Area: areaBodies,
-		Rule:        "An object whose kind or group is not the resource's gets 400 and a Status, and is not stored.",
-		Detail:      "422 is accepted, too. Objects without kind or apiVersion are not tried: some servers accept them.",
-		Reference:   codesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "body-wrong-kind", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "An object whose kind or group is not the resource's gets 400 and a Status, and is not stored.",
+		Detail:    "422 is accepted, too. Objects without kind or apiVersion are not tried: some servers accept them.",
+		Reference: codesDoc,
 		Run: func(p *runner.Probe) {
 			kind, group := p.New(), p.New()
 			kind.SetKind("Not" + p.Resource.Kind)
@@ -65,11 +62,10 @@ var bodies = []runner.Check{
 		},
 	},
 	{
-		ID: "body-too-large", Area: areaBodies,
-		Rule:        "A body that is far too large gets 413 and a Status, and is not stored.",
-		Detail:      fmt.Sprintf("Posts an object with an annotation of %d MiB. Servers that accept bodies of this size must refuse the annotation with 422 or 400; others may close the connection.", hugeBytes>>20),
-		Reference:   "https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "body-too-large", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A body that is far too large gets 413 and a Status, and is not stored.",
+		Detail:    fmt.Sprintf("Posts an object with an annotation of %d MiB. Servers that accept bodies of this size must refuse the annotation with 422 or 400; others may close the connection.", hugeBytes>>20),
+		Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason",
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			addNotes(object, noteOne, strings.Repeat("x", hugeBytes))
@@ -85,11 +81,10 @@ var bodies = []runner.Check{
 		},
 	},
 	{
-		ID: "content-type-unknown", Area: areaBodies,
-		Rule:        "A body of an unknown media type gets 415 and a Status with reason UnsupportedMediaType, and is not stored.",
-		Detail:      "Posts an object as text/plain.",
-		Reference:   mediaTypesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "content-type-unknown", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A body of an unknown media type gets 415 and a Status with reason UnsupportedMediaType, and is not stored.",
+		Detail:    "Posts an object as text/plain.",
+		Reference: mediaTypesDoc,
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			response := p.Send(runner.Post(p.Collection(), object).With("Content-Type", "text/plain")).WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
@@ -97,22 +92,20 @@ var bodies = []runner.Check{
 		},
 	},
 	{
-		ID: "accept-unknown", Area: areaBodies,
-		Rule:        "A client that accepts only unknown media types gets 406 and a Status with reason NotAcceptable.",
-		Detail:      "Gets an object as text/unknown.",
-		Reference:   mediaTypesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "accept-unknown", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A client that accepts only unknown media types gets 406 and a Status with reason NotAcceptable.",
+		Detail:    "Gets an object as text/unknown.",
+		Reference: mediaTypesDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			p.Send(accepting(p, name, "text/unknown")).WantStatus(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable)
 		},
 	},
 	{
-		ID: "accept-protobuf", Area: areaBodies,
-		Rule:        "A client that accepts several media types gets one that the server supports: JSON if it does not support protocol buffers.",
-		Detail:      "Gets an object as Kubernetes controllers do: as protocol buffers, or else JSON. Either will do.",
-		Reference:   mediaTypesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "accept-protobuf", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A client that accepts several media types gets one that the server supports: JSON if it does not support protocol buffers.",
+		Detail:    "Gets an object as Kubernetes controllers do: as protocol buffers, or else JSON. Either will do.",
+		Reference: mediaTypesDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			response := p.Send(accepting(p, name, protobufType+", "+runner.JSON))
@@ -126,11 +119,10 @@ var bodies = []runner.Check{
 		},
 	},
 	{
-		ID: "json-default", Area: areaBodies,
-		Rule:        "A client that accepts any media type, or doesn't say which, gets JSON.",
-		Detail:      "Gets an object without an Accept header, and with */*.",
-		Reference:   mediaTypesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "json-default", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A client that accepts any media type, or doesn't say which, gets JSON.",
+		Detail:    "Gets an object without an Accept header, and with */*.",
+		Reference: mediaTypesDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			for _, accept := range []string{"", "*/*"} {
@@ -139,11 +131,10 @@ var bodies = []runner.Check{
 		},
 	},
 	{
-		ID: "yaml-in", Area: areaBodies,
-		Rule:        "Objects can be sent as YAML.",
-		Detail:      "Posts an object as application/yaml.",
-		Reference:   mediaTypesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "yaml-in", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "Objects can be sent as YAML.",
+		Detail:    "Posts an object as application/yaml.",
+		Reference: mediaTypesDoc,
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			addNotes(object, noteOne, "yes")
@@ -154,11 +145,10 @@ var bodies = []runner.Check{
 		},
 	},
 	{
-		ID: "yaml-out", Area: areaBodies,
-		Rule:        "A client that accepts application/yaml gets the object as YAML, with the same content.",
-		Detail:      "Gets an object as JSON and as YAML. Tries several times.",
-		Reference:   mediaTypesDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "yaml-out", Area: areaBodies, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A client that accepts application/yaml gets the object as YAML, with the same content.",
+		Detail:    "Gets an object as JSON and as YAML. Tries several times.",
+		Reference: mediaTypesDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p, noteOne, "yes", noteTwo, "1")
 			for try := 1; ; try++ {

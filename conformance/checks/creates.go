@@ -31,30 +31,27 @@ func hasNamespaces(resource *runner.Resource) string {
 
 var creates = []runner.Check{
 	{
-		ID: "create-status-code", Area: areaCreates,
-		Rule:        "POST that creates an object returns 201.",
-		Detail:      "Creates an object. Only the code is checked.",
-		Reference:   apiConventions + "#success-codes",
-		PerResource: true, Verbs: []string{"create", "get"},
-		Run: func(p *runner.Probe) { p.Send(runner.Post(p.Collection(), p.New())).Want(http.StatusCreated) },
+		ID: "create-status-code", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "POST that creates an object returns 201.",
+		Detail:    "Creates an object. Only the code is checked.",
+		Reference: apiConventions + "#success-codes",
+		Run:       func(p *runner.Probe) { p.Send(runner.Post(p.Collection(), p.New())).Want(http.StatusCreated) },
 	},
 	{
-		ID: "create-answer", Area: areaCreates,
-		Rule:        "POST returns the object that was created.",
-		Detail:      "Creates an object. The answer must have its kind, apiVersion, name, and namespace.",
-		Reference:   apiConventions + "#resources",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-answer", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "POST returns the object that was created.",
+		Detail:    "Creates an object. The answer must have its kind, apiVersion, name, and namespace.",
+		Reference: apiConventions + "#resources",
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			wantIdentity(p, p.Prepare("create an object", runner.Post(p.Collection(), object)), object.GetName())
 		},
 	},
 	{
-		ID: "create-metadata", Area: areaCreates,
-		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
-		Detail:      "The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
-		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-metadata", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
+		Detail:    "The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
+		Reference: apiConventions + "#metadata",
 		Run: func(p *runner.Probe) {
 			object, response := makeAndGet(p, p.New())
 			for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
@@ -76,11 +73,10 @@ var creates = []runner.Check{
 		},
 	},
 	{
-		ID: "create-read-only-metadata", Area: areaCreates,
-		Rule:        "The server sets the uid and the creationTimestamp of a new object itself, whatever the client sends.",
-		Detail:      "Creates an object with both and reads it. The server may also refuse it.",
-		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-read-only-metadata", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "The server sets the uid and the creationTimestamp of a new object itself, whatever the client sends.",
+		Detail:    "Creates an object with both and reads it. The server may also refuse it.",
+		Reference: apiConventions + "#metadata",
 		Run: func(p *runner.Probe) {
 			sent := map[string]string{"uid": "11111111-2222-4333-8444-555555555555", "creationTimestamp": "2001-02-03T04:05:06Z"}
 			object := p.New()
@@ -103,11 +99,10 @@ var creates = []runner.Check{
 		},
 	},
 	{
-		ID: "create-generate-name", Area: areaCreates,
-		Rule:        "An object with metadata.generateName and no name gets a unique name that begins with it.",
-		Detail:      "Creates two objects. Both must exist under the names in the answers, which must differ.",
-		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-generate-name", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "An object with metadata.generateName and no name gets a unique name that begins with it.",
+		Detail:    "Creates two objects. Both must exist under the names in the answers, which must differ.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
 		Run: func(p *runner.Probe) {
 			prefix, first := p.Name()+"-", ""
 			for range 2 {
@@ -129,11 +124,10 @@ var creates = []runner.Check{
 		},
 	},
 	{
-		ID: "create-without-namespace", Area: areaCreates,
-		Rule:        "An object without a namespace gets the one in the URL.",
-		Detail:      "The object must exist there.",
-		Reference:   apiConventions + "#resources",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces,
+		ID: "create-without-namespace", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces,
+		Rule:      "An object without a namespace gets the one in the URL.",
+		Detail:    "The object must exist there.",
+		Reference: apiConventions + "#resources",
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			object.SetNamespace("")
@@ -142,11 +136,10 @@ var creates = []runner.Check{
 		},
 	},
 	{
-		ID: "create-already-exists", Area: areaCreates,
-		Rule:        "POST of an object whose name is taken gets 409 and a Status with reason AlreadyExists.",
-		Detail:      "Posts the same object twice. The Status must name it in details.name.",
-		Reference:   apiConventions + "#idempotency",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-already-exists", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "POST of an object whose name is taken gets 409 and a Status with reason AlreadyExists.",
+		Detail:    "Posts the same object twice. The Status must name it in details.name.",
+		Reference: apiConventions + "#idempotency",
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			p.Prepare("create an object", runner.Post(p.Collection(), object))
@@ -154,11 +147,10 @@ var creates = []runner.Check{
 		},
 	},
 	{
-		ID: "create-invalid-name", Area: areaCreates,
-		Rule:        "An invalid name gets 422 and a Status that names the field metadata.name.",
-		Detail:      "Posts a name that is not a DNS name. If the kind allows that, posts one with a %, which no kind allows.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-invalid-name", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "An invalid name gets 422 and a Status that names the field metadata.name.",
+		Detail:    "Posts a name that is not a DNS name. If the kind allows that, posts one with a %, which no kind allows.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
 		Run: func(p *runner.Probe) {
 			for _, suffix := range []string{"-Not_DNS", "%"} {
 				object := p.New()
@@ -172,11 +164,10 @@ var creates = []runner.Check{
 		},
 	},
 	{
-		ID: "create-invalid-label", Area: areaCreates,
-		Rule:        "Malformed labels get 422 and a Status that names the field metadata.labels.",
-		Detail:      "Posts a malformed label value and a malformed label key.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-invalid-label", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "Malformed labels get 422 and a Status that names the field metadata.labels.",
+		Detail:    "Posts a malformed label value and a malformed label key.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
 		Run: invalid("metadata.labels", setLabel("not a value!"), func(object *unstructured.Unstructured) {
 			labels := object.GetLabels()
 			labels["not a key!"] = "value"
@@ -184,21 +175,19 @@ var creates = []runner.Check{
 		}),
 	},
 	{
-		ID: "create-invalid-annotation", Area: areaCreates,
-		Rule:        "Malformed annotation keys get 422 and a Status that names the field metadata.annotations.",
-		Detail:      "Posts an object with a malformed annotation key.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "create-invalid-annotation", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "Malformed annotation keys get 422 and a Status that names the field metadata.annotations.",
+		Detail:    "Posts an object with a malformed annotation key.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set",
 		Run: invalid("metadata.annotations", func(object *unstructured.Unstructured) {
 			object.SetAnnotations(map[string]string{"not a key!": "value"})
 		}),
 	},
 	{
-		ID: "create-namespace-mismatch", Area: areaCreates,
-		Rule:        "An object whose namespace is not the one in the URL gets 400.",
-		Detail:      "Posts an object that names another namespace.",
-		Reference:   apiConventions + "#error-codes",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces,
+		ID: "create-namespace-mismatch", Area: areaCreates, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces,
+		Rule:      "An object whose namespace is not the one in the URL gets 400.",
+		Detail:    "Posts an object that names another namespace.",
+		Reference: apiConventions + "#error-codes",
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			object.SetNamespace(p.Name())

@@ -35,11 +35,10 @@ func deleteWith(option string, value any) map[string]any {
 
 var deletes = []runner.Check{
 	{
-		ID: "delete-removes", Area: areaDeletes,
-		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",
-		Detail:      "Deletes one object with options and one without. Finalizers and grace periods may hold objects longer.",
-		Reference:   apiConcepts + "#resource-deletion",
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "delete-removes", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "An object that nothing holds is gone within seconds of a successful DELETE.",
+		Detail:    "Deletes one object with options and one without. Finalizers and grace periods may hold objects longer.",
+		Reference: apiConcepts + "#resource-deletion",
 		Run: func(p *runner.Probe) {
 			for _, options := range []any{runner.DeleteNow(), nil} {
 				object := p.Make()
@@ -57,21 +56,19 @@ var deletes = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-missing", Area: areaDeletes,
-		Rule:        "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
-		Detail:      "Deletes a name that does not exist.",
-		Reference:   apiConventions + "#http-status-codes",
-		PerResource: true, Verbs: []string{"delete"},
+		ID: "delete-missing", Area: areaDeletes, PerResource: true, Verbs: []string{"delete"},
+		Rule:      "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:    "Deletes a name that does not exist.",
+		Reference: apiConventions + "#http-status-codes",
 		Run: func(p *runner.Probe) {
 			p.Send(runner.Delete(p.Path(p.Name()), runner.DeleteNow())).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
 		},
 	},
 	{
-		ID: "delete-answer", Area: areaDeletes,
-		Rule:        "DELETE returns a Status of success or the object.",
-		Detail:      "Deletes an object. Whether it is gone afterwards is not checked.",
-		Reference:   apiConventions + "#response-status-kind",
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "delete-answer", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "DELETE returns a Status of success or the object.",
+		Detail:    "Deletes an object. Whether it is gone afterwards is not checked.",
+		Reference: apiConventions + "#response-status-kind",
 		Run: func(p *runner.Probe) {
 			made := p.Make()
 			response := p.Prepare("delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
@@ -90,11 +87,10 @@ var deletes = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-uid-precondition", Area: areaDeletes,
-		Rule:        "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
-		Detail:      "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
-		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "delete-uid-precondition", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
+		Detail:    "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
+		Reference: deleteOptionsPage,
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			name := object.GetName()
@@ -107,11 +103,10 @@ var deletes = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-version-precondition", Area: areaDeletes,
-		Rule:        "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
-		Detail:      "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
-		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		ID: "delete-version-precondition", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Rule:      "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
+		Detail:    "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
+		Reference: deleteOptionsPage,
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			name, old := object.GetName(), object.GetResourceVersion()
@@ -135,11 +130,10 @@ var deletes = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-propagation-unknown", Area: areaDeletes,
-		Rule:        "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
-		Detail:      "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
-		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "delete-propagation-unknown", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
+		Detail:    "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
+		Reference: deleteOptionsPage,
 		Run: func(p *runner.Probe) {
 			name := p.Make().GetName()
 			p.Send(runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways"))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
@@ -147,11 +141,10 @@ var deletes = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-finalizers", Area: areaDeletes,
-		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
-		Detail:      "Removes the finalizer with PUT and with PATCH.",
-		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		ID: "delete-finalizers", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Rule:      "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
+		Detail:    "Removes the finalizer with PUT and with PATCH.",
+		Reference: finalizersPage,
 		Run: func(p *runner.Probe) {
 			deleteHeld(p, removeByPut)
 			if !p.Resource.Has("patch") {
@@ -161,11 +154,10 @@ var deletes = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-final", Area: areaDeletes,
-		Rule:        "An object that is being deleted can't be restored, and can't get further finalizers.",
-		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
-		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		ID: "delete-final", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Rule:      "An object that is being deleted can't be restored, and can't get further finalizers.",
+		Detail:    "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
+		Reference: finalizersPage,
 		Run: func(p *runner.Probe) {
 			doomed := makeDoomed(p)
 			name := doomed.GetName()

@@ -20,11 +20,10 @@ func deleteOurs(p *runner.Probe, options any, query ...string) *runner.Response 
 
 var deletesMany = []runner.Check{
 	{
-		ID: "delete-again", Area: areaDeletes,
-		Rule:        "Deleting an object that is already being deleted changes nothing: the object and its metadata.deletionTimestamp stay.",
-		Detail:      "Deletes an object with a finalizer twice, a second apart. The second DELETE may succeed or conflict.",
-		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"}, Slow: true,
+		ID: "delete-again", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete"}, Slow: true,
+		Rule:      "Deleting an object that is already being deleted changes nothing: the object and its metadata.deletionTimestamp stay.",
+		Detail:    "Deletes an object with a finalizer twice, a second apart. The second DELETE may succeed or conflict.",
+		Reference: finalizersPage,
 		Run: func(p *runner.Probe) {
 			doomed := makeDoomed(p)
 			name := doomed.GetName()
@@ -43,11 +42,10 @@ var deletesMany = []runner.Check{
 		},
 	},
 	{
-		ID: "delete-propagation", Area: areaDeletes,
-		Rule:        "The propagationPolicy Orphan adds the finalizer orphan to an object, Foreground adds foregroundDeletion, and Background adds neither.",
-		Detail:      "Deletes objects that have a finalizer with each policy. A server without a garbage collector may use neither finalizer, but not just one of them.",
-		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion",
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "delete-propagation", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "The propagationPolicy Orphan adds the finalizer orphan to an object, Foreground adds foregroundDeletion, and Background adds neither.",
+		Detail:    "Deletes objects that have a finalizer with each policy. A server without a garbage collector may use neither finalizer, but not just one of them.",
+		Reference: "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion",
 		Run: func(p *runner.Probe) {
 			if p.Resource.Kind == "Event" {
 				runner.Leave("nothing belongs to Events")
@@ -76,11 +74,10 @@ var deletesMany = []runner.Check{
 		},
 	},
 	{
-		ID: "deletecollection-selector", Area: areaDeletes,
-		Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
-		Detail:      "Deletes by label, then by metadata.name, and checks what is left.",
-		Reference:   apiConventions + "#verbs-on-resources",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		ID: "deletecollection-selector", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Rule:      "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
+		Detail:    "Deletes by label, then by metadata.name, and checks what is left.",
+		Reference: apiConventions + "#verbs-on-resources",
 		Run: func(p *runner.Probe) {
 			red := makeLabelled(p, map[string]string{colorLabel: "red"})
 			blue := makeLabelled(p, map[string]string{colorLabel: "blue"})
@@ -94,11 +91,10 @@ var deletesMany = []runner.Check{
 		},
 	},
 	{
-		ID: "deletecollection-selector-invalid", Area: areaDeletes,
-		Rule:        "DELETE of a collection with a selector that the server does not understand gets 400 or 422, and deletes nothing.",
-		Detail:      "Sends a fieldSelector for an unknown field, and a malformed labelSelector. A server that ignores them deletes everything.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		ID: "deletecollection-selector-invalid", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Rule:      "DELETE of a collection with a selector that the server does not understand gets 400 or 422, and deletes nothing.",
+		Detail:    "Sends a fieldSelector for an unknown field, and a malformed labelSelector. A server that ignores them deletes everything.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
@@ -108,11 +104,10 @@ var deletesMany = []runner.Check{
 		},
 	},
 	{
-		ID: "deletecollection-dry-run", Area: areaDeletes,
-		Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
-		Detail:      "Sends dryRun in the body, then as a parameter. The server may refuse dry runs.",
-		Reference:   apiConcepts + "#dry-run",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		ID: "deletecollection-dry-run", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Rule:      "DELETE of a collection with dryRun=All deletes nothing.",
+		Detail:    "Sends dryRun in the body, then as a parameter. The server may refuse dry runs.",
+		Reference: apiConcepts + "#dry-run",
 		Run: func(p *runner.Probe) {
 			names := makeSome(p, 2)
 			dry := []string{metav1.DryRunAll}
@@ -128,11 +123,10 @@ var deletesMany = []runner.Check{
 		},
 	},
 	{
-		ID: "deletecollection-answer", Area: areaDeletes,
-		Rule:        "DELETE of a collection returns a Status of success or a list.",
-		Detail:      "Deletes two objects at once. What the list contains is not checked.",
-		Reference:   apiConventions + "#response-status-kind",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		ID: "deletecollection-answer", Area: areaDeletes, PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Rule:      "DELETE of a collection returns a Status of success or a list.",
+		Detail:    "Deletes two objects at once. What the list contains is not checked.",
+		Reference: apiConventions + "#response-status-kind",
 		Run: func(p *runner.Probe) {
 			makeSome(p, 2)
 			response := deleteOurs(p, runner.DeleteNow())

@@ -22,11 +22,10 @@ const (
 
 var dependents = []runner.Check{
 	{
-		ID: "dependents-collected", Area: areaDependents,
-		Rule:        "An object is removed when the owner named in its ownerReferences is deleted.",
-		Detail:      "Deletes a ConfigMap that owns the object. Skipped if another ConfigMap with that owner is not removed either.",
-		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		ID: "dependents-collected", Area: areaDependents, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Rule:      "An object is removed when the owner named in its ownerReferences is deleted.",
+		Detail:    "Deletes a ConfigMap that owns the object. Skipped if another ConfigMap with that owner is not removed either.",
+		Reference: "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
 		Run: func(p *runner.Probe) {
 			needsCluster(p)
 			owner := makeProp(p)
@@ -55,11 +54,10 @@ var dependents = []runner.Check{
 		},
 	},
 	{
-		ID: "owners-collected", Area: areaDependents,
-		Rule:        "An object stays while an owner in its ownerReferences exists, and is removed when that owner is deleted.",
-		Detail:      "Creates a ConfigMap owned by an object and deletes the object once it is clear that a garbage collector runs and knows the resource; otherwise it is skipped.",
-		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		ID: "owners-collected", Area: areaDependents, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Rule:      "An object stays while an owner in its ownerReferences exists, and is removed when that owner is deleted.",
+		Detail:    "Creates a ConfigMap owned by an object and deletes the object once it is clear that a garbage collector runs and knows the resource; otherwise it is skipped.",
+		Reference: "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
 		Run: func(p *runner.Probe) {
 			owner, dependent := ownedProp(p)
 			defer dependent.remove(p)
@@ -75,11 +73,10 @@ var dependents = []runner.Check{
 		},
 	},
 	{
-		ID: "dependents-kept", Area: areaDependents,
-		Rule:        "Deleting an object with the propagationPolicy Orphan keeps its dependents, and removes their references to it.",
-		Detail:      "Like owners-collected, with that policy.",
-		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Applies: notEvents, Slow: true,
+		ID: "dependents-kept", Area: areaDependents, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Applies: notEvents, Slow: true,
+		Rule:      "Deleting an object with the propagationPolicy Orphan keeps its dependents, and removes their references to it.",
+		Detail:    "Like owners-collected, with that policy.",
+		Reference: "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
 		Run: func(p *runner.Probe) {
 			owner, dependent := ownedProp(p)
 			defer dependent.remove(p)

@@ -145,11 +145,10 @@ var discoveryResources = []runner.Check{
 		},
 	},
 	{
-		ID: "discovery-verbs-served", Area: areaDiscovery,
-		Rule:        "A verb that discovery lists does not get 405; one that it does not list does not succeed.",
-		Detail:      "Tries get, list, and watch, and the other verbs with dryRun, on names that do not exist or on an object of its own. Does not try deletecollection.",
-		Reference:   discoveryText,
-		PerResource: true,
+		ID: "discovery-verbs-served", Area: areaDiscovery, PerResource: true,
+		Rule:      "A verb that discovery lists does not get 405; one that it does not list does not succeed.",
+		Detail:    "Tries get, list, and watch, and the other verbs with dryRun, on names that do not exist or on an object of its own. Does not try deletecollection.",
+		Reference: discoveryText,
 		Run: func(p *runner.Probe) {
 			t := &verbTrials{Probe: p}
 			t.makeOwn()

@@ -43,22 +43,20 @@ func sendDry(p *runner.Probe, request runner.Request) *runner.Response {
 
 var dryRuns = []runner.Check{
 	{
-		ID: "dry-run-create", Area: areaDryRuns,
-		Rule:        "A POST with dryRun=All succeeds like one without it, and creates nothing.",
-		Detail:      "The content of the answer is not checked.",
-		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "dry-run-create", Area: areaDryRuns, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A POST with dryRun=All succeeds like one without it, and creates nothing.",
+		Detail:    "The content of the answer is not checked.",
+		Reference: dryRunDoc,
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			wantNotStored(p, sendDry(p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll)), object.GetName())
 		},
 	},
 	{
-		ID: "dry-run-update", Area: areaDryRuns,
-		Rule:        "A PUT with dryRun=All succeeds like one without it, and changes nothing.",
-		Detail:      "Adds an annotation to an object. The content of the answer is not checked.",
-		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "dry-run-update", Area: areaDryRuns, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "A PUT with dryRun=All succeeds like one without it, and changes nothing.",
+		Detail:    "Adds an annotation to an object. The content of the answer is not checked.",
+		Reference: dryRunDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			response := putNoted(p, name, noteOne, "new", "dryRun", metav1.DryRunAll)
@@ -68,11 +66,10 @@ var dryRuns = []runner.Check{
 		},
 	},
 	{
-		ID: "dry-run-patch", Area: areaDryRuns,
-		Rule:        "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
-		Detail:      "Sends a merge patch. The content of the answer is not checked.",
-		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "dry-run-patch", Area: areaDryRuns, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
+		Detail:    "Sends a merge patch. The content of the answer is not checked.",
+		Reference: dryRunDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			response := sendDry(p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
@@ -80,11 +77,10 @@ var dryRuns = []runner.Check{
 		},
 	},
 	{
-		ID: "dry-run-delete", Area: areaDryRuns,
-		Rule:        "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
-		Detail:      "Sends dryRun in the query, then in the body. The object must not be marked as being deleted either.",
-		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "dry-run-delete", Area: areaDryRuns, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
+		Detail:    "Sends dryRun in the query, then in the body. The object must not be marked as being deleted either.",
+		Reference: dryRunDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			options := runner.DeleteNow()
@@ -105,11 +101,10 @@ var dryRuns = []runner.Check{
 		},
 	},
 	{
-		ID: "dry-run-invalid", Area: areaDryRuns,
-		Rule:        "A value of dryRun other than All gets 422 and a Status, and nothing is done.",
-		Detail:      "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is accepted, too.",
-		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "dry-run-invalid", Area: areaDryRuns, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "A value of dryRun other than All gets 422 and a Status, and nothing is done.",
+		Detail:    "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is accepted, too.",
+		Reference: dryRunDoc,
 		Run: func(p *runner.Probe) {
 			object := p.New()
 			response := p.Send(runner.Post(p.Collection(), object, "dryRun", "Unknown")).WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest)
@@ -117,11 +112,10 @@ var dryRuns = []runner.Check{
 		},
 	},
 	{
-		ID: "field-validation-strict", Area: areaValidation,
-		Rule:        "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
-		Detail:      "Sends an unknown field in metadata, and a duplicate annotation.",
-		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "field-validation-strict", Area: areaValidation, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
+		Detail:    "Sends an unknown field in metadata, and a duplicate annotation.",
+		Reference: validationDoc,
 		Run: func(p *runner.Probe) {
 			unknown := withUnknownField(p)
 			other := p.New()
@@ -142,11 +136,10 @@ var dryRuns = []runner.Check{
 		},
 	},
 	{
-		ID: "field-validation-warn", Area: areaValidation,
-		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
-		Detail:      "Creates an object with an unknown field in its metadata.",
-		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "field-validation-warn", Area: areaValidation, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
+		Detail:    "Creates an object with an unknown field in its metadata.",
+		Reference: validationDoc,
 		Run: func(p *runner.Probe) {
 			response, warned := storeUnknown(p, metav1.FieldValidationWarn)
 			if !warned {
@@ -155,11 +148,10 @@ var dryRuns = []runner.Check{
 		},
 	},
 	{
-		ID: "field-validation-ignore", Area: areaValidation,
-		Rule:        "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
-		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
-		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "field-validation-ignore", Area: areaValidation, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
+		Detail:    "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
+		Reference: validationDoc,
 		Run: func(p *runner.Probe) {
 			response, warned := storeUnknown(p, metav1.FieldValidationIgnore)
 			if warned {

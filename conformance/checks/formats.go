@@ -26,11 +26,10 @@ const (
 
 var formats = []runner.Check{
 	{
-		ID: "metadata-object", Area: areaFormats,
-		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",
-		Detail:      "Gets an object both ways. Of its annotations, only the one it was created with is compared. Servers that don't support this must return 406.",
-		Reference:   aboutMetadata,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "metadata-object", Area: areaFormats, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "An object as PartialObjectMetadata has all of its metadata and nothing else.",
+		Detail:    "Gets an object both ways. Of its annotations, only the one it was created with is compared. Servers that don't support this must return 406.",
+		Reference: aboutMetadata,
 		Run: func(p *runner.Probe) {
 			made := p.Create(annotated(p))
 			for try := 1; ; try++ {
@@ -50,11 +49,10 @@ var formats = []runner.Check{
 		},
 	},
 	{
-		ID: "metadata-list", Area: areaFormats,
-		Rule:        "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
-		Detail:      "Lists two objects; those that are there where clients don't create any. Servers that don't support this must return 406.",
-		Reference:   aboutMetadata,
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "metadata-list", Area: areaFormats, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
+		Detail:    "Lists two objects; those that are there where clients don't create any. Servers that don't support this must return 406.",
+		Reference: aboutMetadata,
 		Run: func(p *runner.Probe) {
 			missing := map[string]*unstructured.Unstructured{}
 			if p.Resource.ShownOnly() {
@@ -88,11 +86,10 @@ var formats = []runner.Check{
 		},
 	},
 	{
-		ID: "metadata-watch", Area: areaFormats,
-		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
-		Detail:      "Servers that don't support this must return 406.",
-		Reference:   aboutMetadata,
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		ID: "metadata-watch", Area: areaFormats, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		Rule:      "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
+		Detail:    "Servers that don't support this must return 406.",
+		Reference: aboutMetadata,
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchAs(p, asMetadata)
 			defer stream.Close()

@@ -80,11 +80,10 @@ const rowsExpected = "rows with a cell for each column, and with the PartialObje
 
 var formatsTables = []runner.Check{
 	{
-		ID: "table-list", Area: areaFormats,
-		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
-		Detail:      "There must be a column Name of type string and format name with the names of the objects, unless clients create none of them. Servers without tables must return 406.",
-		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "table-list", Area: areaFormats, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
+		Detail:    "There must be a column Name of type string and format name with the names of the objects, unless clients create none of them. Servers without tables must return 406.",
+		Reference: aboutTables,
 		Run: func(p *runner.Probe) {
 			wanted := some(p, 2)
 			if p.Resource.ShownOnly() {
@@ -118,11 +117,10 @@ var formatsTables = []runner.Check{
 		},
 	},
 	{
-		ID: "table-object", Area: areaFormats,
-		Rule:        "An object as a Table has one row.",
-		Detail:      "The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
-		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "table-object", Area: areaFormats, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "An object as a Table has one row.",
+		Detail:    "The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
+		Reference: aboutTables,
 		Run: func(p *runner.Probe) {
 			made := p.Make()
 			single, response := getTable(p, p.Path(made.GetName()))
@@ -138,11 +136,10 @@ var formatsTables = []runner.Check{
 		},
 	},
 	{
-		ID: "table-include-object", Area: areaFormats,
-		Rule:        "The rows of a Table have no object with includeObject=None, and the complete one with includeObject=Object.",
-		Detail:      "Lists as a Table both ways. Servers without tables must return 406.",
-		Reference:   aboutBoth,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
+		ID: "table-include-object", Area: areaFormats, PerResource: true, Verbs: []string{"create", "get", "list"},
+		Rule:      "The rows of a Table have no object with includeObject=None, and the complete one with includeObject=Object.",
+		Detail:    "Lists as a Table both ways. Servers without tables must return 406.",
+		Reference: aboutBoth,
 		Run: func(p *runner.Probe) {
 			made := p.Make()
 			none, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
@@ -168,11 +165,10 @@ var formatsTables = []runner.Check{
 		},
 	},
 	{
-		ID: "table-watch", Area: areaFormats,
-		Rule:        "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
-		Detail:      "Later Tables may omit the columns. Servers without tables must return 406.",
-		Reference:   aboutBoth,
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
+		ID: "table-watch", Area: areaFormats, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
+		Rule:      "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
+		Detail:    "Later Tables may omit the columns. Servers without tables must return 406.",
+		Reference: aboutBoth,
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchAs(p, asTable)
 			defer stream.Close()
@@ -195,11 +191,10 @@ var formatsTables = []runner.Check{
 		}),
 	},
 	{
-		ID: "table-fallback", Area: areaFormats,
-		Rule:        "A client that accepts a Table or else plain JSON gets the one that the server supports.",
-		Detail:      "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
-		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"list"},
+		ID: "table-fallback", Area: areaFormats, PerResource: true, Verbs: []string{"list"},
+		Rule:      "A client that accepts a Table or else plain JSON gets the one that the server supports.",
+		Detail:    "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
+		Reference: aboutTables,
 		Run: func(p *runner.Probe) {
 			for _, accept := range []string{asTable + ",application/json", asNoTable} {
 				response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))

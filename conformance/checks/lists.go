@@ -27,11 +27,10 @@ const (
 
 var lists = []runner.Check{
 	{
-		ID: "list-kind", Area: areaLists,
-		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, even if it is empty.",
-		Detail:      "Lists no objects, then one. Where clients don't create any: those that are there.",
-		Reference:   apiConventions + "#types-kinds",
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "list-kind", Area: areaLists, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, even if it is empty.",
+		Detail:    "Lists no objects, then one. Where clients don't create any: those that are there.",
+		Reference: apiConventions + "#types-kinds",
 		Run: func(p *runner.Probe) {
 			wantListKind(p)
 			some(p, 1)
@@ -39,11 +38,10 @@ var lists = []runner.Check{
 		},
 	},
 	{
-		ID: "list-resource-version", Area: areaLists,
-		Rule:        "A list has a metadata.resourceVersion, which is not 0 and not older than its items.",
-		Detail:      "Lists the objects of one namespace and of all. Ages are compared only if the resourceVersions are numbers.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "list-resource-version", Area: areaLists, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "A list has a metadata.resourceVersion, which is not 0 and not older than its items.",
+		Detail:    "Lists the objects of one namespace and of all. Ages are compared only if the resourceVersions are numbers.",
+		Reference: apiConcepts + "#efficient-detection-of-changes",
 		Run: func(p *runner.Probe) {
 			some(p, 2)
 			wantListVersion(p, p.Collection())
@@ -54,11 +52,10 @@ var lists = []runner.Check{
 		},
 	},
 	{
-		ID: "list-complete", Area: areaLists,
-		Rule:        "A list shows an object completely as soon as its creation was answered.",
-		Detail:      "Lists right after creating an object, and compares all but metadata and status with what GET returns. Where clients don't create any: one that is there.",
-		Reference:   apiConcepts + listVersionsAnchor,
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "list-complete", Area: areaLists, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "A list shows an object completely as soon as its creation was answered.",
+		Detail:    "Lists right after creating an object, and compares all but metadata and status with what GET returns. Where clients don't create any: one that is there.",
+		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
 			names := some(p, 1)
 			name := names[0]
@@ -80,11 +77,10 @@ var lists = []runner.Check{
 		},
 	},
 	{
-		ID: "list-items", Area: areaLists,
-		Rule:        "The items of a list have the same metadata as GET returns.",
-		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations, and the like of a new object; of one that is there where clients don't create any.",
-		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "list-items", Area: areaLists, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "The items of a list have the same metadata as GET returns.",
+		Detail:    "Compares name, namespace, uid, resourceVersion, generation, labels, annotations, and the like of a new object; of one that is there where clients don't create any.",
+		Reference: apiConventions + "#metadata",
 		Run: func(p *runner.Probe) {
 			name := annotatedOrShown(p)
 			object, list := readSteady(p, name)
@@ -104,11 +100,10 @@ var lists = []runner.Check{
 		},
 	},
 	{
-		ID: "list-all-namespaces", Area: areaLists,
-		Rule:        "A list without a namespace has the objects of all namespaces; a list of one namespace has only its own.",
-		Detail:      "Creates objects in two namespaces, and lists all namespaces and each of the two.",
-		Reference:   apiConcepts + "#resource-uris",
-		PerResource: true, Verbs: []string{"create", "get", "list"},
+		ID: "list-all-namespaces", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list"},
+		Rule:      "A list without a namespace has the objects of all namespaces; a list of one namespace has only its own.",
+		Detail:    "Creates objects in two namespaces, and lists all namespaces and each of the two.",
+		Reference: apiConcepts + "#resource-uris",
 		Run: func(p *runner.Probe) {
 			if p.Namespace == "" {
 				runner.Leave("the resource has no namespaces")

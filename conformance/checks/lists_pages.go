@@ -43,11 +43,10 @@ func pageAfter(p *runner.Probe, page *listed, limit int) *listed {
 
 var listsPages = []runner.Check{
 	{
-		ID: "list-pages", Area: areaLists,
-		Rule:        "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",
-		Detail:      "Lists five objects with limit=2; those that are there where clients don't create any. The server may ignore limit if it then returns everything.",
-		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"get", "list"},
+		ID: "list-pages", Area: areaLists, PerResource: true, Verbs: []string{"get", "list"},
+		Rule:      "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",
+		Detail:    "Lists five objects with limit=2; those that are there where clients don't create any. The server may ignore limit if it then returns everything.",
+		Reference: apiConcepts + chunksAnchor,
 		Run: func(p *runner.Probe) {
 			names := some(p, pagedObjects)
 			seen, last := readPages(p, names)
@@ -63,11 +62,10 @@ var listsPages = []runner.Check{
 		},
 	},
 	{
-		ID: "list-snapshot", Area: areaLists,
-		Rule:        "All pages of a list show the same state, whatever is created or deleted in the meantime.",
-		Detail:      "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
-		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list", "delete"},
+		ID: "list-snapshot", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list", "delete"},
+		Rule:      "All pages of a list show the same state, whatever is created or deleted in the meantime.",
+		Detail:    "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
+		Reference: apiConcepts + chunksAnchor,
 		Run: func(p *runner.Probe) {
 			names := makeSome(p, pagedObjects)
 			first := firstPage(p, pageSize)
@@ -98,11 +96,10 @@ var listsPages = []runner.Check{
 		},
 	},
 	{
-		ID: "list-remaining", Area: areaLists,
-		Rule:        "A list has remainingItemCount only if there are more pages and no selector.",
-		Detail:      "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
-		Reference:   listMetaPage,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
+		ID: "list-remaining", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list"},
+		Rule:      "A list has remainingItemCount only if there are more pages and no selector.",
+		Detail:    "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
+		Reference: listMetaPage,
 		Run: func(p *runner.Probe) {
 			makeSome(p, 2)
 			for _, query := range [][]string{nil, {"limit", "1"}} {
@@ -125,11 +122,10 @@ var listsPages = []runner.Check{
 		},
 	},
 	{
-		ID: "list-continue-invalid", Area: areaLists,
-		Rule:        "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
-		Detail:      "Sends malformed tokens. Does not apply to servers without pages.",
-		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
+		ID: "list-continue-invalid", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list"},
+		Rule:      "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
+		Detail:    "Sends malformed tokens. Does not apply to servers without pages.",
+		Reference: apiConcepts + chunksAnchor,
 		Run: func(p *runner.Probe) {
 			makeSome(p, pageSize+1)
 			first := firstPage(p, pageSize)

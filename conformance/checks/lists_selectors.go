@@ -22,11 +22,10 @@ var malformedSelectors = []string{colorLabel + " in (red", colorLabel + "=red=bl
 
 var listsSelectors = []runner.Check{
 	{
-		ID: "list-label-selector", Area: areaLists,
-		Rule:        "A labelSelector supports =, ==, !=, in, notin, key, and !key; != and notin also select objects without the label.",
-		Detail:      "Creates three objects with different labels, and lists with each operator.",
-		Reference:   labelSelectorPage,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
+		ID: "list-label-selector", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list"},
+		Rule:      "A labelSelector supports =, ==, !=, in, notin, key, and !key; != and notin also select objects without the label.",
+		Detail:    "Creates three objects with different labels, and lists with each operator.",
+		Reference: labelSelectorPage,
 		Run: func(p *runner.Probe) {
 			red := makeLabelled(p, map[string]string{colorLabel: "red", sizeLabel: "large"})
 			blue := makeLabelled(p, map[string]string{colorLabel: "blue"})
@@ -52,11 +51,10 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-field-selector", Area: areaLists,
-		Rule:        "A fieldSelector selects by metadata.name and metadata.namespace.",
-		Detail:      "Lists with = and != for both; resources without namespaces by name only.",
-		Reference:   fieldSelectorPage,
-		PerResource: true, Verbs: []string{"create", "get", "list"},
+		ID: "list-field-selector", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list"},
+		Rule:      "A fieldSelector selects by metadata.name and metadata.namespace.",
+		Detail:    "Lists with = and != for both; resources without namespaces by name only.",
+		Reference: fieldSelectorPage,
 		Run: func(p *runner.Probe) {
 			names := makeSome(p, 2)
 			type selected struct {
@@ -81,19 +79,17 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-field-selector-unknown", Area: areaLists,
-		Rule:        "A fieldSelector for a field that can't be selected by gets 400 or 422; it is never ignored.",
-		Detail:      "Selects by a field that does not exist.",
-		Reference:   fieldSelectorPage,
-		PerResource: true, Verbs: []string{"list"},
-		Run: func(p *runner.Probe) { wantNoList(p, ours(p, "fieldSelector", noSuchField+"=1")...) },
+		ID: "list-field-selector-unknown", Area: areaLists, PerResource: true, Verbs: []string{"list"},
+		Rule:      "A fieldSelector for a field that can't be selected by gets 400 or 422; it is never ignored.",
+		Detail:    "Selects by a field that does not exist.",
+		Reference: fieldSelectorPage,
+		Run:       func(p *runner.Probe) { wantNoList(p, ours(p, "fieldSelector", noSuchField+"=1")...) },
 	},
 	{
-		ID: "list-selector-malformed", Area: areaLists,
-		Rule:        "A malformed selector gets 400 or 422.",
-		Detail:      "Sends several malformed labelSelectors and a malformed fieldSelector.",
-		Reference:   labelSelectorPage,
-		PerResource: true, Verbs: []string{"list"},
+		ID: "list-selector-malformed", Area: areaLists, PerResource: true, Verbs: []string{"list"},
+		Rule:      "A malformed selector gets 400 or 422.",
+		Detail:    "Sends several malformed labelSelectors and a malformed fieldSelector.",
+		Reference: labelSelectorPage,
 		Run: func(p *runner.Probe) {
 			for _, selector := range malformedSelectors {
 				wantNoList(p, "labelSelector", selector)
@@ -102,11 +98,10 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-version-any", Area: areaLists,
-		Rule:        "A list with resourceVersion=0 returns a list, of any age.",
-		Detail:      "Lists with and without resourceVersionMatch=NotOlderThan.",
-		Reference:   apiConcepts + listVersionsAnchor,
-		PerResource: true, Verbs: []string{"list"},
+		ID: "list-version-any", Area: areaLists, PerResource: true, Verbs: []string{"list"},
+		Rule:      "A list with resourceVersion=0 returns a list, of any age.",
+		Detail:    "Lists with and without resourceVersionMatch=NotOlderThan.",
+		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
 			for _, query := range [][]string{{"resourceVersion", "0"}, {"resourceVersion", "0", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)}} {
 				response := p.Send(runner.Get(p.Collection(), ours(p, query...)...)).WantSuccess("a list")
@@ -115,11 +110,10 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-version-exact", Area: areaLists,
-		Rule:        "A list with resourceVersionMatch=Exact shows the state at that resourceVersion, or gets 410.",
-		Detail:      "Lists, changes one object and creates another, then lists again with the resourceVersion of the first list.",
-		Reference:   apiConcepts + listVersionsAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list", "update"},
+		ID: "list-version-exact", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list", "update"},
+		Rule:      "A list with resourceVersionMatch=Exact shows the state at that resourceVersion, or gets 410.",
+		Detail:    "Lists, changes one object and creates another, then lists again with the resourceVersion of the first list.",
+		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
 			made := p.Make()
 			before := readOurs(p)
@@ -152,11 +146,10 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-version-not-older", Area: areaLists,
-		Rule:        "A list with resourceVersionMatch=NotOlderThan shows what was written at that resourceVersion.",
-		Detail:      "Changes an object, and lists with its new resourceVersion.",
-		Reference:   apiConcepts + listVersionsAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list", "update"},
+		ID: "list-version-not-older", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list", "update"},
+		Rule:      "A list with resourceVersionMatch=NotOlderThan shows what was written at that resourceVersion.",
+		Detail:    "Changes an object, and lists with its new resourceVersion.",
+		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
 			made := p.Make()
 			changed := p.Label(made.GetName(), colorLabel, "red")
@@ -174,11 +167,10 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-version-future", Area: areaLists,
-		Rule:        "A list with a resourceVersion that does not exist yet gets an error, never an older list.",
-		Detail:      "Adds a large number to the resourceVersion of a list. The server may wait before it answers.",
-		Reference:   apiConcepts + "#unavailable-resource-versions",
-		PerResource: true, Verbs: []string{"list"}, Slow: true,
+		ID: "list-version-future", Area: areaLists, PerResource: true, Verbs: []string{"list"}, Slow: true,
+		Rule:      "A list with a resourceVersion that does not exist yet gets an error, never an older list.",
+		Detail:    "Adds a large number to the resourceVersion of a list. The server may wait before it answers.",
+		Reference: apiConcepts + "#unavailable-resource-versions",
 		Run: func(p *runner.Probe) {
 			present := presentVersion(p)
 			query := ours(p, "resourceVersion", strconv.FormatUint(present+farFuture, 10), "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
@@ -190,22 +182,20 @@ var listsSelectors = []runner.Check{
 		},
 	},
 	{
-		ID: "list-version-malformed", Area: areaLists,
-		Rule:        "A list with a malformed resourceVersion gets 400 or 422.",
-		Detail:      "Sends resourceVersion=abc, if the resourceVersions of the server are numbers.",
-		Reference:   apiConcepts + "#resource-versions",
-		PerResource: true, Verbs: []string{"list"},
+		ID: "list-version-malformed", Area: areaLists, PerResource: true, Verbs: []string{"list"},
+		Rule:      "A list with a malformed resourceVersion gets 400 or 422.",
+		Detail:    "Sends resourceVersion=abc, if the resourceVersions of the server are numbers.",
+		Reference: apiConcepts + "#resource-versions",
 		Run: func(p *runner.Probe) {
 			presentVersion(p)
 			wantNoList(p, ours(p, "resourceVersion", "abc")...)
 		},
 	},
 	{
-		ID: "list-match-without-version", Area: areaLists,
-		Rule:        "A list with resourceVersionMatch but no resourceVersion gets 400 or 422.",
-		Detail:      "Sends both matches that exist, and a match that does not exist with a resourceVersion.",
-		Reference:   apiConcepts + listVersionsAnchor,
-		PerResource: true, Verbs: []string{"list"},
+		ID: "list-match-without-version", Area: areaLists, PerResource: true, Verbs: []string{"list"},
+		Rule:      "A list with resourceVersionMatch but no resourceVersion gets 400 or 422.",
+		Detail:    "Sends both matches that exist, and a match that does not exist with a resourceVersion.",
+		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
 			for _, query := range [][]string{
 				{"resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)},

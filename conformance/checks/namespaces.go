@@ -33,11 +33,10 @@ const (
 
 var namespaces = []runner.Check{
 	{
-		ID: "namespace-missing", Area: areaNamespaces,
-		Rule:        "Creating an object in a namespace that does not exist gets 404 and a Status that names the namespace.",
-		Detail:      "The object must not exist afterwards.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
-		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		ID: "namespace-missing", Area: areaNamespaces, PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Rule:      "Creating an object in a namespace that does not exist gets 404 and a Status that names the namespace.",
+		Detail:    "The object must not exist afterwards.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
 		Run: func(p *runner.Probe) {
 			needsNamespaces(p)
 			namespace, object := p.Name(), p.New()
@@ -61,11 +60,10 @@ var namespaces = []runner.Check{
 		},
 	},
 	{
-		ID: "namespace-terminating", Area: areaNamespaces,
-		Rule:        "Creating an object in a namespace that is being deleted gets 403 and a Status with a cause of type NamespaceTerminating.",
-		Detail:      "A finalizer holds an object in the namespace. The server has ten seconds to notice.",
-		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
-		PerResource: true, Verbs: []string{"create", "get", "patch", "delete"},
+		ID: "namespace-terminating", Area: areaNamespaces, PerResource: true, Verbs: []string{"create", "get", "patch", "delete"},
+		Rule:      "Creating an object in a namespace that is being deleted gets 403 and a Status with a cause of type NamespaceTerminating.",
+		Detail:    "A finalizer holds an object in the namespace. The server has ten seconds to notice.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
 		Run: func(p *runner.Probe) {
 			ownNamespace(p)
 			held := p.New()
@@ -87,11 +85,10 @@ var namespaces = []runner.Check{
 		},
 	},
 	{
-		ID: "namespace-deletion", Area: areaNamespaces,
-		Rule:        "Deleting a namespace removes the objects in it.",
-		Detail:      "Skipped if a ConfigMap is not removed either.",
-		Reference:   "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
-		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Slow: true,
+		ID: "namespace-deletion", Area: areaNamespaces, PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Slow: true,
+		Rule:      "Deleting a namespace removes the objects in it.",
+		Detail:    "Skipped if a ConfigMap is not removed either.",
+		Reference: "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
 		Run: func(p *runner.Probe) {
 			ownNamespace(p)
 			control := makeProp(p)
@@ -114,11 +111,10 @@ var namespaces = []runner.Check{
 		},
 	},
 	{
-		ID: "quota-counted", Area: areaNamespaces,
-		Rule:        "A ResourceQuota counts the objects of a namespace.",
-		Detail:      "Creates two objects and a ResourceQuota for count/<resource>.<group>, and waits until its status.used counts them. Skipped if no controller sets the status.",
-		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		ID: "quota-counted", Area: areaNamespaces, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Rule:      "A ResourceQuota counts the objects of a namespace.",
+		Detail:    "Creates two objects and a ResourceQuota for count/<resource>.<group>, and waits until its status.used counts them. Skipped if no controller sets the status.",
+		Reference: "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 		Run: func(p *runner.Probe) {
 			ownNamespace(p)
 			for range 2 { // Before there is a quota that could refuse them.
@@ -133,11 +129,10 @@ var namespaces = []runner.Check{
 		},
 	},
 	{
-		ID: "quota-enforced", Area: areaNamespaces,
-		Rule:        "Creating more objects than a ResourceQuota of the namespace allows gets 403 and a Status that says so.",
-		Detail:      "The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
-		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		ID: "quota-enforced", Area: areaNamespaces, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Rule:      "Creating more objects than a ResourceQuota of the namespace allows gets 403 and a Status that says so.",
+		Detail:    "The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
+		Reference: "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 		Run: func(p *runner.Probe) {
 			ownNamespace(p)
 			makeQuota(p, 1)

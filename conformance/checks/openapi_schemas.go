@@ -110,11 +110,10 @@ var openapiSchemas = []runner.Check{
 		},
 	},
 	{
-		ID: "openapi-live-object", Area: areaOpenAPI,
-		Rule:        "Objects have only fields in the published schema, with the types given there.",
-		Detail:      "Creates an object and compares it with the OpenAPI v3 schema. Fields without a type may have any value.",
-		Reference:   openAPIText,
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "openapi-live-object", Area: areaOpenAPI, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "Objects have only fields in the published schema, with the types given there.",
+		Detail:    "Creates an object and compares it with the OpenAPI v3 schema. Fields without a type may have any value.",
+		Reference: openAPIText,
 		Run: func(p *runner.Probe) {
 			document := readOpenAPI(p)
 			if document.kind(p.Resource.GVK()) == nil {

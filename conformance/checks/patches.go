@@ -32,11 +32,10 @@ func operation(op, note string, value any) map[string]any {
 
 var patches = []runner.Check{
 	{
-		ID: "patch-json", Area: areaPatches,
-		Rule:        "A JSON patch adds, replaces, and removes what its operations say.",
-		Detail:      "Tests, replaces, removes, and adds annotations in one patch. Other fields are not checked.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "patch-json", Area: areaPatches, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A JSON patch adds, replaces, and removes what its operations say.",
+		Detail:    "Tests, replaces, removes, and adds annotations in one patch. Other fields are not checked.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p, noteOne, "old", noteTwo, "old")
 			response := p.Send(runner.Patch(p.Path(name), types.JSONPatchType, []any{
@@ -46,11 +45,10 @@ var patches = []runner.Check{
 		},
 	},
 	{
-		ID: "patch-merge", Area: areaPatches,
-		Rule:        "A JSON merge patch sets its fields, removes those that it sets to null, and keeps the others.",
-		Detail:      "Patches three annotations: replaces one, removes one, and does not mention one.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "patch-merge", Area: areaPatches, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A JSON merge patch sets its fields, removes those that it sets to null, and keeps the others.",
+		Detail:    "Patches three annotations: replaces one, removes one, and does not mention one.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p, noteOne, "old", noteTwo, "old", noteThree, "old")
 			response := p.Send(runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new", noteTwo, nil))).WantOK()
@@ -58,11 +56,10 @@ var patches = []runner.Check{
 		},
 	},
 	{
-		ID: "patch-strategic", Area: areaPatches,
-		Rule:        "A strategic merge patch is applied, with its directives, or gets 415: it is never taken for another type of patch.",
-		Detail:      "Replaces all annotations with the directive $patch: replace. Custom resources don't support this type of patch, and need not.",
-		Reference:   strategicDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "patch-strategic", Area: areaPatches, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A strategic merge patch is applied, with its directives, or gets 415: it is never taken for another type of patch.",
+		Detail:    "Replaces all annotations with the directive $patch: replace. Custom resources don't support this type of patch, and need not.",
+		Reference: strategicDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p, noteOne, "old")
 			response := p.Send(runner.Patch(p.Path(name), types.StrategicMergePatchType, notesPatch("$patch", "replace", noteTwo, "new")))
@@ -75,11 +72,10 @@ var patches = []runner.Check{
 		},
 	},
 	{
-		ID: "patch-failed-test", Area: areaPatches,
-		Rule:        "A JSON patch with a failing test changes nothing.",
-		Detail:      "The operation before the test adds an annotation. Kubernetes returns 422; 400 and 409 are accepted, too.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "patch-failed-test", Area: areaPatches, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A JSON patch with a failing test changes nothing.",
+		Detail:    "The operation before the test adds an annotation. Kubernetes returns 422; 400 and 409 are accepted, too.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p, noteOne, "old")
 			response := p.Send(runner.Patch(p.Path(name), types.JSONPatchType, []any{
@@ -89,11 +85,10 @@ var patches = []runner.Check{
 		},
 	},
 	{
-		ID: "patch-malformed", Area: areaPatches,
-		Rule:        "A malformed patch gets 400 and a Status.",
-		Detail:      "Sends truncated patches. 422 is accepted, too; 5xx would make clients retry.",
-		Reference:   codesDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "patch-malformed", Area: areaPatches, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A malformed patch gets 400 and a Status.",
+		Detail:    "Sends truncated patches. 422 is accepted, too; 5xx would make clients retry.",
+		Reference: codesDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			for _, patch := range []runner.Request{
@@ -105,22 +100,20 @@ var patches = []runner.Check{
 		},
 	},
 	{
-		ID: "patch-media-type", Area: areaPatches,
-		Rule:        "A patch of an unknown type gets 415 and a Status with reason UnsupportedMediaType.",
-		Detail:      "Patches an object with a type that does not exist.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		ID: "patch-media-type", Area: areaPatches, PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Rule:      "A patch of an unknown type gets 415 and a Status with reason UnsupportedMediaType.",
+		Detail:    "Patches an object with a type that does not exist.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			p.Send(runner.Patch(p.Path(name), "application/unknown-patch+json", notesPatch(noteOne, "new"))).WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
 		},
 	},
 	{
-		ID: "patch-missing", Area: areaPatches,
-		Rule:        "A patch of an object that does not exist gets 404 and a Status with reason NotFound.",
-		Detail:      "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has its own checks.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"patch"},
+		ID: "patch-missing", Area: areaPatches, PerResource: true, Verbs: []string{"patch"},
+		Rule:      "A patch of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:    "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has its own checks.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			path := p.Path(p.Name())
 			for _, patch := range []runner.Request{
@@ -132,11 +125,10 @@ var patches = []runner.Check{
 		},
 	},
 	{
-		ID: "patch-conflict", Area: areaPatches,
-		Rule:        "A patch with an old metadata.resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
-		Detail:      "Changes an object, then sends a merge patch with the previous resourceVersion.",
-		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"update", "create", "get", "patch"},
+		ID: "patch-conflict", Area: areaPatches, PerResource: true, Verbs: []string{"update", "create", "get", "patch"},
+		Rule:      "A patch with an old metadata.resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
+		Detail:    "Changes an object, then sends a merge patch with the previous resourceVersion.",
+		Reference: patchDoc,
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			name := object.GetName()

@@ -29,11 +29,10 @@ func hasSubresource(name string, verbs ...string) func(*runner.Resource) string 
 
 var statuses = []runner.Check{
 	{
-		ID: "status-ignored-by-create", Area: areaStatuses,
-		Rule:        "If a resource has the status subresource, POST does not set the status.",
-		Detail:      "Creates objects with a status and reads them.",
-		Reference:   apiConventions + "#spec-and-status",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
+		ID: "status-ignored-by-create", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
+		Rule:      "If a resource has the status subresource, POST does not set the status.",
+		Detail:    "Creates objects with a status and reads them.",
+		Reference: apiConventions + "#spec-and-status",
 		Run: func(p *runner.Probe) {
 			model := p.Make()
 			fail := func() { runner.Leave(noStatusChange) }
@@ -52,19 +51,17 @@ var statuses = []runner.Check{
 		},
 	},
 	{
-		ID: "status-ignored-by-update", Area: areaStatuses,
-		Rule:        "If a resource has the status subresource, PUT of the object does not change the status.",
-		Detail:      "Sends an object with a different status and reads it.",
-		Reference:   apiConventions + "#spec-and-status",
-		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
-		Run: func(p *runner.Probe) { wantIgnored(p, p.Resource.Maker.StatusChanges, noStatusChange) },
+		ID: "status-ignored-by-update", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
+		Rule:      "If a resource has the status subresource, PUT of the object does not change the status.",
+		Detail:    "Sends an object with a different status and reads it.",
+		Reference: apiConventions + "#spec-and-status",
+		Run:       func(p *runner.Probe) { wantIgnored(p, p.Resource.Maker.StatusChanges, noStatusChange) },
 	},
 	{
-		ID: "status-update", Area: areaStatuses,
-		Rule:        "PUT of the status subresource returns 200 and stores the status.",
-		Detail:      "Sends a different status and reads it; tries again if others change it.",
-		Reference:   customResources + "#status-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
+		ID: "status-update", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
+		Rule:      "PUT of the status subresource returns 200 and stores the status.",
+		Detail:    "Sends a different status and reads it; tries again if others change it.",
+		Reference: customResources + "#status-subresource",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			fail := func() { runner.Leave(noStatusChange) }
@@ -96,19 +93,17 @@ var statuses = []runner.Check{
 		},
 	},
 	{
-		ID: "status-ignores-rest", Area: areaStatuses,
-		Rule:        "PUT of the status subresource does not change the content of the object.",
-		Detail:      "Which metadata may be changed this way is not checked: kinds differ.",
-		Reference:   customResources + "#status-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
-		Run: func(p *runner.Probe) { wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status") },
+		ID: "status-ignores-rest", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
+		Rule:      "PUT of the status subresource does not change the content of the object.",
+		Detail:    "Which metadata may be changed this way is not checked: kinds differ.",
+		Reference: customResources + "#status-subresource",
+		Run:       func(p *runner.Probe) { wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status") },
 	},
 	{
-		ID: "status-conflict", Area: areaStatuses,
-		Rule:        "PUT of the status subresource with an outdated resourceVersion gets 409 and a Status with reason Conflict.",
-		Detail:      "Changes a label of an object, then sends the previous state to the subresource.",
-		Reference:   apiConventions + "#concurrency-control-and-consistency",
-		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
+		ID: "status-conflict", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"),
+		Rule:      "PUT of the status subresource with an outdated resourceVersion gets 409 and a Status with reason Conflict.",
+		Detail:    "Changes a label of an object, then sends the previous state to the subresource.",
+		Reference: apiConventions + "#concurrency-control-and-consistency",
 		Run: func(p *runner.Probe) {
 			stale := p.Make()
 			p.Label(stale.GetName(), testLabel, "changed")
@@ -116,11 +111,10 @@ var statuses = []runner.Check{
 		},
 	},
 	{
-		ID: "scale-get", Area: areaStatuses,
-		Rule:        "The scale subresource returns a Scale of autoscaling/v1.",
-		Detail:      "Gets it. It must have the name and the namespace of the object.",
-		Reference:   customResources + "#scale-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		ID: "scale-get", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		Rule:      "The scale subresource returns a Scale of autoscaling/v1.",
+		Detail:    "Gets it. It must have the name and the namespace of the object.",
+		Reference: customResources + "#scale-subresource",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			response := scaleOf(p, object.GetName()).Want(http.StatusOK)
@@ -133,11 +127,10 @@ var statuses = []runner.Check{
 		},
 	},
 	{
-		ID: "scale-update", Area: areaStatuses,
-		Rule:        "PUT of the scale subresource sets the number of replicas of the object.",
-		Detail:      "Sends a different spec.replicas. The object must have that number afterwards.",
-		Reference:   customResources + "#scale-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		ID: "scale-update", Area: areaStatuses, PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		Rule:      "PUT of the scale subresource sets the number of replicas of the object.",
+		Detail:    "Sends a different spec.replicas. The object must have that number afterwards.",
+		Reference: customResources + "#scale-subresource",
 		Run: func(p *runner.Probe) {
 			name := p.Make().GetName()
 			var response *runner.Response

@@ -33,22 +33,20 @@ func makeAndLabel(p *runner.Probe) (*unstructured.Unstructured, *runner.Response
 
 var updates = []runner.Check{
 	{
-		ID: "update-status-code", Area: areaUpdates,
-		Rule:        "PUT of an object that exists returns 200.",
-		Detail:      "Changes a label. Only the code is checked.",
-		Reference:   apiConventions + "#success-codes",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-status-code", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT of an object that exists returns 200.",
+		Detail:    "Changes a label. Only the code is checked.",
+		Reference: apiConventions + "#success-codes",
 		Run: func(p *runner.Probe) {
 			_, response := makeAndLabel(p)
 			response.Want(http.StatusOK)
 		},
 	},
 	{
-		ID: "update-answer", Area: areaUpdates,
-		Rule:        "PUT returns the updated object.",
-		Detail:      "The answer must have the changed label, and the kind, apiVersion, name, and namespace.",
-		Reference:   apiConventions + "#resources",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-answer", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT returns the updated object.",
+		Detail:    "The answer must have the changed label, and the kind, apiVersion, name, and namespace.",
+		Reference: apiConventions + "#resources",
 		Run: func(p *runner.Probe) {
 			before, response := makeAndLabel(p)
 			response.WantOK()
@@ -60,11 +58,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-conflict", Area: areaUpdates,
-		Rule:        "PUT with an outdated resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
-		Detail:      "Changes an object, then sends its previous state with a different label.",
-		Reference:   apiConventions + "#concurrency-control-and-consistency",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-conflict", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT with an outdated resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
+		Detail:    "Changes an object, then sends its previous state with a different label.",
+		Reference: apiConventions + "#concurrency-control-and-consistency",
 		Run: func(p *runner.Probe) {
 			stale := p.Make()
 			p.Label(stale.GetName(), testLabel, "first")
@@ -77,11 +74,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-missing", Area: areaUpdates,
-		Rule:        "PUT with the uid and the resourceVersion of an object that does not exist does not create one.",
-		Detail:      "The answer must be 404, or 409 because of the uid. Whether PUT without them may create objects is not checked.",
-		Reference:   apiConventions + "#verbs-on-resources",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-missing", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT with the uid and the resourceVersion of an object that does not exist does not create one.",
+		Detail:    "The answer must be 404, or 409 because of the uid. Whether PUT without them may create objects is not checked.",
+		Reference: apiConventions + "#verbs-on-resources",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			name := p.Name()
@@ -91,11 +87,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-name-mismatch", Area: areaUpdates,
-		Rule:        "PUT of an object whose name is not the one in the URL gets 400.",
-		Detail:      "Changes a label of an object and sends it with a different name.",
-		Reference:   apiConventions + "#error-codes",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-name-mismatch", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT of an object whose name is not the one in the URL gets 400.",
+		Detail:    "Changes a label of an object and sends it with a different name.",
+		Reference: apiConventions + "#error-codes",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			path := p.Path(object.GetName())
@@ -105,11 +100,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-uid", Area: areaUpdates,
-		Rule:        "PUT with the uid of another object is refused, and the object keeps its own.",
-		Detail:      "The answer must be 409 or 422.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-uid", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT with the uid of another object is refused, and the object keeps its own.",
+		Detail:    "The answer must be 409 or 422.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			name := object.GetName()
@@ -123,11 +117,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-immutable-metadata", Area: areaUpdates,
-		Rule:        "PUT can't set the creationTimestamp, generation, and deletionTimestamp of an object.",
-		Detail:      "Sends an object with different values, one field at a time. The server may refuse or ignore them.",
-		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-immutable-metadata", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT can't set the creationTimestamp, generation, and deletionTimestamp of an object.",
+		Detail:    "Sends an object with different values, one field at a time. The server may refuse or ignore them.",
+		Reference: apiConventions + "#metadata",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			past := "2001-02-03T04:05:06Z"
@@ -153,11 +146,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-no-change", Area: areaUpdates,
-		Rule:        "PUT that changes nothing does not change the resourceVersion.",
-		Detail:      "Sends an object as it was read; tries again if others change it.",
-		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-no-change", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "PUT that changes nothing does not change the resourceVersion.",
+		Detail:    "Sends an object as it was read; tries again if others change it.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			fail := func() {}
@@ -177,11 +169,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-resource-version", Area: areaUpdates,
-		Rule:        "Each update gives an object a new resourceVersion, and PUT returns it.",
-		Detail:      "Changes a label twice, and compares with GET.",
-		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-resource-version", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "Each update gives an object a new resourceVersion, and PUT returns it.",
+		Detail:    "Changes a label twice, and compares with GET.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			seen, confirmed := []string{}, 0
@@ -207,11 +198,10 @@ var updates = []runner.Check{
 		},
 	},
 	{
-		ID: "update-generation", Area: areaUpdates,
-		Rule:        "If a kind has metadata.generation, a change of the desired state increases it and a change of labels does not.",
-		Detail:      "Changes a label, then the content. Skipped if objects have no generation, if their content can't be changed, and for kinds of Kubernetes itself without a spec: some of them differ.",
-		Reference:   customResources + "#status-subresource",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "update-generation", Area: areaUpdates, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "If a kind has metadata.generation, a change of the desired state increases it and a change of labels does not.",
+		Detail:    "Changes a label, then the content. Skipped if objects have no generation, if their content can't be changed, and for kinds of Kubernetes itself without a spec: some of them differ.",
+		Reference: customResources + "#status-subresource",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			if generationOf(object) == 0 {

@@ -37,11 +37,10 @@ func sendShaped(p *runner.Probe, shape object.Shape) (made *unstructured.Unstruc
 
 var values = []runner.Check{
 	{
-		ID: "value-empty-required", Area: "Values and schemas",
-		Rule:        "A required field must be present: a string may be empty unless its schema restricts it, and is stored as such.",
-		Detail:      "Posts an empty string in a required field without minLength, pattern, enum, or format.",
-		Reference:   schemasDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		ID: "value-empty-required", Area: "Values and schemas", PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		Rule:      "A required field must be present: a string may be empty unless its schema restricts it, and is stored as such.",
+		Detail:    "Posts an empty string in a required field without minLength, pattern, enum, or format.",
+		Reference: schemasDoc,
 		Run: func(p *runner.Probe) {
 			made, field, response := sendShaped(p, object.EmptyText)
 			response.WantOK()
@@ -52,22 +51,20 @@ var values = []runner.Check{
 		},
 	},
 	{
-		ID: "value-whole-number", Area: "Values and schemas",
-		Rule:        "A number without a fraction is an integer, however it is written.",
-		Detail:      "Posts an object in which an integer is written as 1.0.",
-		Reference:   schemasDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		ID: "value-whole-number", Area: "Values and schemas", PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		Rule:      "A number without a fraction is an integer, however it is written.",
+		Detail:    "Posts an object in which an integer is written as 1.0.",
+		Reference: schemasDoc,
 		Run: func(p *runner.Probe) {
 			_, _, response := sendShaped(p, object.WholeNumber)
 			response.WantOK()
 		},
 	},
 	{
-		ID: "value-null-item", Area: "Values and schemas",
-		Rule:        "null is not a string: a list of strings that contains null gets 422 or 400 and a Status, and is not stored.",
-		Detail:      "Posts an object with such a list, unless the schema says nullable.",
-		Reference:   schemasDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		ID: "value-null-item", Area: "Values and schemas", PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		Rule:      "null is not a string: a list of strings that contains null gets 422 or 400 and a Status, and is not stored.",
+		Detail:    "Posts an object with such a list, unless the schema says nullable.",
+		Reference: schemasDoc,
 		Run: func(p *runner.Probe) {
 			made, _, response := sendShaped(p, object.NullItem)
 			response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest)
@@ -75,11 +72,10 @@ var values = []runner.Check{
 		},
 	},
 	{
-		ID: "value-type-cause", Area: "Values and schemas",
-		Rule:        "A value of the wrong type gets 422 and a Status whose causes name the field.",
-		Detail:      "Posts an object with a number where the schema requires a string.",
-		Reference:   schemasDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		ID: "value-type-cause", Area: "Values and schemas", PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
+		Rule:      "A value of the wrong type gets 422 and a Status whose causes name the field.",
+		Detail:    "Posts an object with a number where the schema requires a string.",
+		Reference: schemasDoc,
 		Run: func(p *runner.Probe) {
 			_, field, response := sendShaped(p, object.WrongType)
 			wantInvalid(response, field)

@@ -25,11 +25,10 @@ const (
 
 var versions = []runner.Check{
 	{
-		ID: "versions-readable", Area: areaVersions,
-		Rule:        "An object can be read in every version of its group that has the resource.",
-		Detail:      "It must have that apiVersion and the same uid there.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#api-groups-and-versioning",
-		PerResource: true, Verbs: []string{"create", "get"},
+		ID: "versions-readable", Area: areaVersions, PerResource: true, Verbs: []string{"create", "get"},
+		Rule:      "An object can be read in every version of its group that has the resource.",
+		Detail:    "It must have that apiVersion and the same uid there.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#api-groups-and-versioning",
 		Run: func(p *runner.Probe) {
 			others := otherVersions(p, "get")
 			object := p.Make()
@@ -46,11 +45,10 @@ var versions = []runner.Check{
 		},
 	},
 	{
-		ID: "versions-round-trip", Area: areaVersions,
-		Rule:        "Reading an object in another version and writing it back there loses nothing.",
-		Detail:      "In the checked version the object must be as before, except for resourceVersion, generation, and managedFields.",
-		Reference:   "https://kubernetes.io/docs/reference/using-api/deprecation-policy/#deprecating-parts-of-the-api",
-		PerResource: true, Verbs: []string{"create", "get", "update"},
+		ID: "versions-round-trip", Area: areaVersions, PerResource: true, Verbs: []string{"create", "get", "update"},
+		Rule:      "Reading an object in another version and writing it back there loses nothing.",
+		Detail:    "In the checked version the object must be as before, except for resourceVersion, generation, and managedFields.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/#deprecating-parts-of-the-api",
 		Run: func(p *runner.Probe) {
 			others := otherVersions(p, "get", "update")
 			for _, other := range others {

@@ -21,11 +21,10 @@ const (
 
 var watches = []runner.Check{
 	{
-		ID: "watch-events", Area: areaWatches,
-		Rule:        "A watch from the resourceVersion of a list delivers all later changes in order, each with the object as it was then.",
-		Detail:      "Creates an object, changes a label twice, deletes it, and expects ADDED, MODIFIED, MODIFIED, and DELETED. The object in DELETED has its own check.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		ID: "watch-events", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		Rule:      "A watch from the resourceVersion of a list delivers all later changes in order, each with the object as it was then.",
+		Detail:    "Creates an object, changes a label twice, deletes it, and expects ADDED, MODIFIED, MODIFIED, and DELETED. The object in DELETED has its own check.",
+		Reference: apiConcepts + "#efficient-detection-of-changes",
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchFromNow(p)
 			defer stream.Close()
@@ -54,11 +53,10 @@ var watches = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-versions", Area: areaWatches,
-		Rule:        "The objects of ADDED and MODIFIED events have the resourceVersion that GET returns after the change.",
-		Detail:      "Looks for the resourceVersions of three states of an object among its events. If they are numbers, they must not decrease.",
-		Reference:   apiConcepts + "#resource-versions",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
+		ID: "watch-versions", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
+		Rule:      "The objects of ADDED and MODIFIED events have the resourceVersion that GET returns after the change.",
+		Detail:    "Looks for the resourceVersions of three states of an object among its events. If they are numbers, they must not decrease.",
+		Reference: apiConcepts + "#resource-versions",
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchFromNow(p)
 			defer stream.Close()
@@ -85,11 +83,10 @@ var watches = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-deleted-state", Area: areaWatches,
-		Rule:        "A DELETED event has the last state of the object, with a later resourceVersion.",
-		Detail:      "The event must have all labels, annotations, and content of the object.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		ID: "watch-deleted-state", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		Rule:      "A DELETED event has the last state of the object, with a later resourceVersion.",
+		Detail:    "The event must have all labels, annotations, and content of the object.",
+		Reference: apiConcepts + "#efficient-detection-of-changes",
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchFromNow(p)
 			defer stream.Close()
@@ -119,11 +116,10 @@ var watches = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-resume", Area: areaWatches,
-		Rule:        "A watch from the resourceVersion of an event delivers every later change, and nothing twice.",
-		Detail:      "With no watch open, changes one object, deletes a second and creates a third; then resumes from an earlier event.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		ID: "watch-resume", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		Rule:      "A watch from the resourceVersion of an event delivers every later change, and nothing twice.",
+		Detail:    "With no watch open, changes one object, deletes a second and creates a third; then resumes from an earlier event.",
+		Reference: apiConcepts + "#efficient-detection-of-changes",
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchFromNow(p)
 			defer stream.Close()
@@ -140,11 +136,10 @@ var watches = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-label-selector", Area: areaWatches,
-		Rule:        "In a watch with a labelSelector, an object that stops matching is DELETED, one that starts matching is ADDED, and others do not appear.",
-		Detail:      "Checks the types of the events, not their objects.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
+		ID: "watch-label-selector", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
+		Rule:      "In a watch with a labelSelector, an object that stops matching is DELETED, one that starts matching is ADDED, and others do not appear.",
+		Detail:    "Checks the types of the events, not their objects.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
 		Run: steadily(func(p *runner.Probe) {
 			version := listVersion(p)
 			stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector()+","+stepLabel+"=in", "resourceVersion", version)
@@ -163,11 +158,10 @@ var watches = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-field-selector", Area: areaWatches,
-		Rule:        "A watch with the fieldSelector metadata.name=… shows only the object with that name.",
-		Detail:      "Creates and deletes an object that is not selected, then creates the one that is.",
-		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
+		ID: "watch-field-selector", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
+		Rule:      "A watch with the fieldSelector metadata.name=… shows only the object with that name.",
+		Detail:    "Creates and deletes an object that is not selected, then creates the one that is.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/",
 		Run: steadily(func(p *runner.Probe) {
 			version := listVersion(p)
 			wanted, other := p.New(), p.New()
@@ -188,11 +182,10 @@ var watches = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-namespace", Area: areaWatches,
-		Rule:        "A watch of one namespace shows nothing of another.",
-		Detail:      "Creates an object in another namespace, then one in the watched namespace, and expects only the second.",
-		Reference:   apiConcepts + "#standard-api-terminology",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		ID: "watch-namespace", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		Rule:      "A watch of one namespace shows nothing of another.",
+		Detail:    "Creates an object in another namespace, then one in the watched namespace, and expects only the second.",
+		Reference: apiConcepts + "#standard-api-terminology",
 		Run: steadily(func(p *runner.Probe) {
 			elsewhere := p.OtherNamespace()
 			stream := watchFromNow(p)

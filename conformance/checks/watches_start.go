@@ -23,11 +23,10 @@ import (
 
 var watchesStart = []runner.Check{
 	{
-		ID: "watch-from-any", Area: areaWatches,
-		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",
-		Detail:      "Creates an object and starts both watches.",
-		Reference:   apiConcepts + "#semantics-for-watch",
-		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		ID: "watch-from-any", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Rule:      "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",
+		Detail:    "Creates an object and starts both watches.",
+		Reference: apiConcepts + "#semantics-for-watch",
 		Run: steadily(func(p *runner.Probe) {
 			made := p.Make()
 			wantInitialState(p, made, "resourceVersion", "0")
@@ -35,11 +34,10 @@ var watchesStart = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-initial-events", Area: areaWatches,
-		Rule:        "A watch with sendInitialEvents=true sends ADDED for each existing object, then a BOOKMARK that marks the end of these events; servers that don't support this refuse it.",
-		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan, and allowWatchBookmarks=true. The BOOKMARK must have the annotation k8s.io/initial-events-end=true, and later changes must follow. Refusing with 4xx or an ERROR event is accepted.",
-		Reference:   apiConcepts + "#streaming-lists",
-		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		ID: "watch-initial-events", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Rule:      "A watch with sendInitialEvents=true sends ADDED for each existing object, then a BOOKMARK that marks the end of these events; servers that don't support this refuse it.",
+		Detail:    "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan, and allowWatchBookmarks=true. The BOOKMARK must have the annotation k8s.io/initial-events-end=true, and later changes must follow. Refusing with 4xx or an ERROR event is accepted.",
+		Reference: apiConcepts + "#streaming-lists",
 		Run: steadily(func(p *runner.Probe) {
 			one := p.Make()
 			two := p.Make()
@@ -58,11 +56,10 @@ var watchesStart = []runner.Check{
 		}),
 	},
 	{
-		ID: "watch-too-old", Area: areaWatches,
-		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
-		Detail:      "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
-		Reference:   apiConcepts + "#410-gone-responses",
-		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"},
+		ID: "watch-too-old", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "watch", "delete"},
+		Rule:      "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
+		Detail:    "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
+		Reference: apiConcepts + "#410-gone-responses",
 		// It takes a watch that ends without a word for a failure only if it does so again and again.
 		Run: func(p *runner.Probe) {
 			err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
@@ -74,11 +71,10 @@ var watchesStart = []runner.Check{
 		},
 	},
 	{
-		ID: "watch-version-malformed", Area: areaWatches,
-		Rule:        "A watch from a malformed resourceVersion is refused.",
-		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
-		Reference:   apiConcepts + "#semantics-for-watch",
-		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		ID: "watch-version-malformed", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Rule:      "A watch from a malformed resourceVersion is refused.",
+		Detail:    "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
+		Reference: apiConcepts + "#semantics-for-watch",
 		Run: func(p *runner.Probe) {
 			made := p.Make()
 			if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
@@ -95,11 +91,10 @@ var watchesStart = []runner.Check{
 		},
 	},
 	{
-		ID: "watch-bookmarks", Area: areaWatches,
-		Rule:        "BOOKMARK events come only with allowWatchBookmarks=true, and their objects have only a resourceVersion.",
-		Detail:      "Watches with and without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and empty fields.",
-		Reference:   apiConcepts + "#watch-bookmarks",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true,
+		ID: "watch-bookmarks", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true,
+		Rule:      "BOOKMARK events come only with allowWatchBookmarks=true, and their objects have only a resourceVersion.",
+		Detail:    "Watches with and without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and empty fields.",
+		Reference: apiConcepts + "#watch-bookmarks",
 		Run: func(p *runner.Probe) {
 			version := listVersion(p)
 			query := []string{"labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", bookmarkTime}
@@ -115,11 +110,10 @@ var watchesStart = []runner.Check{
 		},
 	},
 	{
-		ID: "watch-timeout", Area: areaWatches,
-		Rule:        "A watch with timeoutSeconds ends after that time, without an error.",
-		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take 1.5 to 12 seconds.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true,
+		ID: "watch-timeout", Area: areaWatches, PerResource: true, Verbs: []string{"list", "watch"}, Slow: true,
+		Rule:      "A watch with timeoutSeconds ends after that time, without an error.",
+		Detail:    "Waits for the end of a watch with timeoutSeconds=2, which may take 1.5 to 12 seconds.",
+		Reference: apiConcepts + "#efficient-detection-of-changes",
 		Run: func(p *runner.Probe) {
 			version := listVersion(p)
 			began := time.Now()
@@ -152,11 +146,10 @@ var watchesStart = []runner.Check{
 		},
 	},
 	{
-		ID: "watch-stream", Area: areaWatches,
-		Rule:        "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
-		Detail:      "Creates two objects, and expects the event of the first before it creates the second. Events must have a known type and an object.",
-		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		ID: "watch-stream", Area: areaWatches, PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		Rule:      "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
+		Detail:    "Creates two objects, and expects the event of the first before it creates the second. Events must have a known type and an object.",
+		Reference: apiConcepts + "#efficient-detection-of-changes",
 		Run: steadily(func(p *runner.Probe) {
 			stream := watchFromNow(p)
 			defer stream.Close()
