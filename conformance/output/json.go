@@ -15,17 +15,17 @@ import (
 // document is a report as JSON. Its fields are described in docs/apiserver/conformance.md: they stay as they
 // are, and new ones may come.
 type document struct {
-	ToolVersion  string            `json:"toolVersion"`
-	Server       string            `json:"server"`
-	GroupVersion string            `json:"groupVersion"`
-	Resources    []string          `json:"resources"`
-	Started      time.Time         `json:"started"`
-	Seconds      float64           `json:"seconds"`
-	Interrupted  bool              `json:"interrupted"`
-	Summary      summaryDocument   `json:"summary"`
-	Results      []resultDocument  `json:"results"`
-	Troubles     []troubleDocument `json:"troubles"`
-	Left         []string          `json:"left"`
+	ToolVersion  string           `json:"toolVersion"`
+	Server       string           `json:"server"`
+	GroupVersion string           `json:"groupVersion"`
+	Resources    []string         `json:"resources"`
+	Started      time.Time        `json:"started"`
+	Seconds      float64          `json:"seconds"`
+	Interrupted  bool             `json:"interrupted"`
+	Summary      summaryDocument  `json:"summary"`
+	Results      []resultDocument `json:"results"`
+	Troubles     []runner.Trouble `json:"troubles"`
+	Left         []string         `json:"left"`
 }
 
 type summaryDocument struct {
@@ -48,23 +48,20 @@ type resultDocument struct {
 	Exchange  *runner.Exchange `json:"exchange,omitempty"`
 }
 
-type troubleDocument struct {
-	Resource string           `json:"resource,omitempty"`
-	Reason   string           `json:"reason"`
-	Exchange *runner.Exchange `json:"exchange,omitempty"`
-}
-
 // JSON writes a report for programs.
 func JSON(w io.Writer, report *runner.Report) error {
-	return writeJSON(w, documentOf(safe(report), buildinfo.Get().Version))
+	return writeJSON(w, documentOf(report, buildinfo.Get().Version))
 }
 
 func documentOf(report *runner.Report, version string) document {
 	d := document{
 		ToolVersion: version, Server: report.Server, GroupVersion: report.GroupVersion,
 		Resources: append([]string{}, report.Resources...), Started: report.Started.UTC(), Seconds: seconds(report.Duration),
-		Interrupted: report.Interrupted, Summary: summaryOf(report),
-		Results: []resultDocument{}, Troubles: []troubleDocument{}, Left: append([]string{}, report.Left...),
+		Interrupted: report.Interrupted, Results: []resultDocument{},
+		Summary: summaryDocument{
+			report.Count(runner.Passed), report.Count(runner.Failed), report.Count(runner.Skipped), report.Count(runner.Undecided),
+		},
+		Troubles: append([]runner.Trouble{}, report.Troubles...), Left: append([]string{}, report.Left...),
 	}
 	for i := range report.Results {
 		result := &report.Results[i]
@@ -74,17 +71,7 @@ func documentOf(report *runner.Report, version string) document {
 			Failure: result.Failure, Exchange: result.Exchange,
 		})
 	}
-	for _, trouble := range report.Troubles {
-		d.Troubles = append(d.Troubles, troubleDocument(trouble))
-	}
 	return d
-}
-
-func summaryOf(report *runner.Report) summaryDocument {
-	return summaryDocument{
-		Passed: report.Count(runner.Passed), Failed: report.Count(runner.Failed),
-		Skipped: report.Count(runner.Skipped), Undecided: report.Count(runner.Undecided),
-	}
 }
 
 // seconds are rounded to what means something.

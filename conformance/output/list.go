@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -30,7 +31,11 @@ func ListFormats() []string { return []string{ListText, ListJSON, ListMarkdown} 
 func List(w io.Writer, checks []runner.Check, format string) error {
 	switch format {
 	case ListJSON:
-		return writeJSON(w, checkDocuments(checks))
+		checks = slices.Clone(checks)
+		for i := range checks {
+			checks[i].Verbs = append([]string{}, checks[i].Verbs...) // [] if there are none.
+		}
+		return writeJSON(w, checks)
 	case ListMarkdown:
 		return Markdown(w, checks)
 	default:
@@ -56,31 +61,6 @@ func listText(w io.Writer, checks []runner.Check) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-// checkDocument is a check as JSON.
-type checkDocument struct {
-	ID          string   `json:"id"`
-	Area        string   `json:"area"`
-	Rule        string   `json:"rule"`
-	Detail      string   `json:"detail"`
-	Reference   string   `json:"reference"`
-	PerResource bool     `json:"perResource"`
-	Verbs       []string `json:"verbs"`
-	Isolated    bool     `json:"isolated"`
-	Slow        bool     `json:"slow"`
-}
-
-func checkDocuments(checks []runner.Check) []checkDocument {
-	documents := []checkDocument{}
-	for i := range checks {
-		check := &checks[i]
-		documents = append(documents, checkDocument{
-			check.ID, check.Area, check.Rule, check.Detail, check.Reference,
-			check.PerResource, append([]string{}, check.Verbs...), check.Isolated, check.Slow,
-		})
-	}
-	return documents
 }
 
 // area is a title, and the checks below it.

@@ -11,40 +11,29 @@ import (
 	"github.com/docket-project/docket/internal/kit/progress"
 )
 
-// Progress shows how many checks are finished. It is safe for concurrent use.
+// Progress shows how many checks are finished.
 type Progress struct {
-	out io.Writer
-
-	mu   sync.Mutex // guards the fields below and writes to out
+	out  io.Writer
 	bar  *progress.Bar
-	told bool
+	told sync.Once
 }
 
 // NewProgress returns one that shows nothing yet.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out} }
 
 // Planned begins, with the number of checks.
-func (s *Progress) Planned(total int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar = progress.New(s.out, int64(total), "checks")
-}
+func (s *Progress) Planned(total int) { s.bar = progress.New(s.out, int64(total), "checks") }
 
-// Finished counts a check. If the run is interrupted it says, once, what happens then.
+// Finished counts a check; checks may finish side by side. If the run is interrupted it says, once, what happens then.
 func (s *Progress) Finished(interrupted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.bar.Add(1)
-	if interrupted && !s.told {
-		s.told = true
-		s.bar.Done()
-		fmt.Fprintln(s.out, "Interrupted: removing what the checks have created. Another Ctrl-C leaves it there.")
+	if interrupted {
+		s.told.Do(func() {
+			s.bar.Done()
+			fmt.Fprintln(s.out, "Interrupted: removing what the checks have created. Another Ctrl-C leaves it there.")
+		})
 	}
 }
 
 // Done ends the line.
-func (s *Progress) Done() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar.Done()
-}
+func (s *Progress) Done() { s.bar.Done() }

@@ -6,11 +6,36 @@ package output
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/docket-project/docket/conformance/runner"
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 )
+
+// Formats are those of [Write]; the first one is for people.
+func Formats() []string { return []string{"text", "json", "junit"} }
+
+// Write writes a report in one of the [Formats].
+func Write(w io.Writer, report *runner.Report, format string, color bool) error {
+	switch format {
+	case "json":
+		return JSON(w, report)
+	case "junit":
+		return JUnit(w, report)
+	default:
+		return Text(w, report, color)
+	}
+}
+
+// Colored reports whether the output goes to somebody who sees colors and wants to (https://no-color.org).
+func Colored(w io.Writer, lookupEnv func(string) (string, bool)) bool {
+	unwanted, _ := lookupEnv("NO_COLOR")
+	file, ok := w.(*os.File)
+	return ok && unwanted == "" && term.IsTerminal(int(file.Fd()))
+}
 
 // The colors of terminals.
 const (
@@ -27,7 +52,7 @@ func Text(w io.Writer, report *runner.Report, color bool) error {
 }
 
 func writeText(w io.Writer, report *runner.Report, color bool, version string) error {
-	p := printer{report: safe(report), color: color}
+	p := printer{report: report, color: color}
 	p.header(version)
 	p.each(runner.Failed, "FAILED", red)
 	p.each(runner.Undecided, "UNDECIDED", yellow)

@@ -11,32 +11,32 @@ import (
 // Check is a rule, and how to find out whether a server follows it.
 type Check struct {
 	// ID never changes: people skip checks by it.
-	ID string
+	ID string `json:"id"`
 	// Area is the title under which the check is listed.
-	Area string
+	Area string `json:"area"`
 	// Rule says in one sentence what servers do.
-	Rule string
+	Rule string `json:"rule"`
 	// Detail says in a sentence or two what the check does and does not look at.
-	Detail string
+	Detail string `json:"detail"`
 	// Reference is the address of the documentation of the rule.
-	Reference string
+	Reference string `json:"reference"`
 
 	// PerResource checks run once for each resource, others once.
-	PerResource bool
+	PerResource bool `json:"perResource"`
 	// Verbs are those that the resource has to have.
-	Verbs []string
+	Verbs []string `json:"verbs"`
 	// Applies, if not nil, returns why there is nothing to check; empty if there is.
-	Applies func(*Resource) string
+	Applies func(*Resource) string `json:"-"`
 	// Isolated checks have a namespace in which nobody else makes or deletes objects of their
 	// resource while they run. What they delete is more than they made if the server is wrong.
-	Isolated bool
+	Isolated bool `json:"isolated"`
 	// Slow checks begin first: they mostly wait.
-	Slow bool
+	Slow bool `json:"slow"`
 
 	// Run returns if the server follows the rule, and otherwise ends the check, as [testing.T.Fatal] ends a
 	// test: with [Response.Fail] and its like if the server breaks the rule, with [Leave] if there was nothing
 	// to check, and with [Stop] if it could not be found out.
-	Run func(*Probe)
+	Run func(*Probe) `json:"-"`
 }
 
 // Outcome is how a check ended.

@@ -25,9 +25,9 @@ type Result struct {
 // Trouble is something that kept more than one check from its work.
 type Trouble struct {
 	// Resource is empty if it is not about one.
-	Resource string
-	Reason   string
-	Exchange *Exchange
+	Resource string    `json:"resource,omitempty"`
+	Reason   string    `json:"reason"`
+	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
 // Report is what a run has found.

@@ -127,7 +127,7 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 		return nil, err
 	}
 	r := &run{options: options, client: client, id: "dc-" + utilrand.String(5)}
-	r.report = &Report{Server: client.base.String(), GroupVersion: options.GroupVersion.String(), Started: time.Now()}
+	r.report = &Report{Server: client.base.Redacted(), GroupVersion: options.GroupVersion.String(), Started: time.Now()}
 	if err := r.start(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,6 +20,9 @@ const (
 	maxSearched = 256 << 10
 )
 
+// secretHeaders are those whose values let somebody else in: checks may send some of their own making.
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
+
 func sentOf(r Request, address *url.URL) Sent {
 	headers := map[string]string{}
 	for name := range r.Header {
@@ -26,7 +30,7 @@ func sentOf(r Request, address *url.URL) Sent {
 			continue // As everywhere.
 		}
 		headers[name] = r.Header.Get(name)
-		if name == "Authorization" {
+		if slices.Contains(secretHeaders, name) {
 			headers[name] = "(hidden)"
 		}
 	}

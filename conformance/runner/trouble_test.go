@@ -6,6 +6,7 @@ package runner_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -273,10 +274,34 @@ func TestBusy(t *testing.T) {
 
 // TestShown: neither credentials nor the contents of Secrets are shown.
 func TestShown(t *testing.T) {
-	const content = "c2VjcmV0LW9mLXRoaXMtdGVzdA=="
+	const content, password = "c2VjcmV0LW9mLXRoaXMtdGVzdA==", "password-of-this-test"
+	token := good(t).BearerToken
+	config := bad(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Set-Cookie", "session="+password)
+			if _, _, ok := r.BasicAuth(); ok { // The client makes it of the address.
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	address, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.User = url.UserPassword("me", password)
+	config.Host = address.String()
 	report, err := runner.Run(t.Context(), runner.Options{
-		Config: good(t), GroupVersion: core, Resources: []string{"secrets"},
-		Checks: []runner.Check{makes("shows", func(p *runner.Probe) {
+		Config: config, GroupVersion: core, Resources: []string{"secrets"},
+		Checks: []runner.Check{{ID: "identifies", Run: func(p *runner.Probe) {
+			request := runner.Get("/version")
+			for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie"} {
+				request = request.With(name, password)
+			}
+			request.Anonymous = true
+			response := p.Send(request)
+			response.Fail("nothing")
+		}}, makes("shows", func(p *runner.Probe) {
 			object := p.New()
 			object.Object["data"] = map[string]any{"key": content}
 			p.Create(object)
@@ -304,8 +329,11 @@ func TestShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Count(runner.Failed) != 3 {
+	if report.Count(runner.Failed) != 4 {
 		t.Errorf("%d checks fail: %+v", report.Count(runner.Failed), report.Results)
+	}
+	if strings.Contains(report.Server, password) {
+		t.Errorf("the address has the password: %s", report.Server)
 	}
 	for i := range report.Results {
 		data, err := json.Marshal(report.Results[i].Failure)
@@ -313,7 +341,7 @@ func TestShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantText(t, string(data), "(hidden)")
-		for _, secret := range []string{content, good(t).BearerToken, "Authorization"} {
+		for _, secret := range []string{content, good(t).BearerToken, password} {
 			if secret != "" && strings.Contains(string(data), secret) {
 				t.Errorf("%s shows %q", report.Results[i].Check.ID, secret)
 			}
