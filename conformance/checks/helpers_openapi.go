@@ -4,8 +4,6 @@
 package checks
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
@@ -19,29 +17,24 @@ import (
 // noSchemas is why checks of schemas are left out.
 const noSchemas = "the server publishes no OpenAPI v3 schemas of these kinds, which another check reports"
 
-// openAPIDocument is that of version 3 of a group version. What is not looked at is not read: documents
-// are large. It is for one goroutine.
+// kindExtension is where schemas and operations have the kinds that they are about.
+const kindExtension = "x-kubernetes-group-version-kind"
+
+// openAPIDocument is that of version 3 of a group version.
 type openAPIDocument struct {
 	*runner.Response
 
-	raw   map[string]json.RawMessage
-	read  map[string]openAPISchema
-	paths map[string]json.RawMessage
+	schemas, paths openAPISchema
 }
 
 // readOpenAPI returns the document of the group version; nil if there is none that can be read.
 func readOpenAPI(p *runner.Probe) *openAPIDocument {
 	response := p.Send(runner.Get("/openapi/v3" + runner.GroupVersionPath(p.GroupVersion)))
-	var content struct {
-		Components struct {
-			Schemas map[string]json.RawMessage `json:"schemas"`
-		} `json:"components"`
-		Paths map[string]json.RawMessage `json:"paths"`
-	}
-	if !response.OK() || json.Unmarshal(response.Body, &content) != nil {
+	content := openAPISchema(response.Fields())
+	if !response.OK() || content == nil {
 		return nil // Checks that need it say so.
 	}
-	return &openAPIDocument{response, content.Components.Schemas, map[string]openAPISchema{}, content.Paths}
+	return &openAPIDocument{response, content.schema("components").schema("schemas"), content.schema("paths")}
 }
 
 // judgeKinds has judge say what is wrong with the schema of each kind.
@@ -62,31 +55,17 @@ func judgeKinds(p *runner.Probe, expected string, judge func(document *openAPIDo
 	failIfAny(document.Response, wrong, expected)
 }
 
-// schema returns that of a name; nil if there is none.
-func (d *openAPIDocument) schema(name string) openAPISchema {
-	if schema, ok := d.read[name]; ok {
-		return schema
-	}
-	d.read[name] = readSchema(d.raw[name])
-	return d.read[name]
-}
-
 // kind returns the schema of a kind; nil if there is none.
 func (d *openAPIDocument) kind(kind schema.GroupVersionKind) openAPISchema {
 	if d == nil {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.raw)) {
-		if isOfKind(d.raw[name]) && slices.Contains(d.schema(name).kinds(), kind) {
-			return d.schema(name)
+	for _, name := range slices.Sorted(maps.Keys(d.schemas)) {
+		if s := d.schemas.schema(name); slices.Contains(s.kinds(), kind) {
+			return s
 		}
 	}
 	return nil
-}
-
-// isOfKind reports whether a schema can be that of a kind, without reading it.
-func isOfKind(raw json.RawMessage) bool {
-	return bytes.Contains(raw, []byte(`"x-kubernetes-group-version-kind"`))
 }
 
 // target returns what a reference points to; nil if that is not in the document.
@@ -98,7 +77,7 @@ func (d *openAPIDocument) target(ref string) openAPISchema {
 	if plain, err := url.PathUnescape(name); err == nil {
 		name = plain
 	}
-	return d.schema(strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+	return d.schemas.schema(strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 }
 
 // parts returns a schema and all that it refers to or consists of.
@@ -149,48 +128,33 @@ func (d *openAPIDocument) fields(s openAPISchema) map[string]openAPISchema {
 // walk visits a schema and all that are in it, those that are referred to once. It goes no deeper where
 // visit returns false.
 func (d *openAPIDocument) walk(path string, s openAPISchema, visit func(path string, s openAPISchema) bool) {
-	w := schemaWalk{document: d, visit: visit, seen: map[string]bool{}}
-	w.walk(path, s)
-}
-
-type schemaWalk struct {
-	document *openAPIDocument
-	visit    func(path string, s openAPISchema) bool
-	seen     map[string]bool
-}
-
-func (w *schemaWalk) walk(path string, s openAPISchema) {
-	if s == nil || !w.visit(path, s) {
-		return
-	}
-	if ref := s.text("$ref"); ref != "" && !w.seen[ref] {
-		w.seen[ref] = true
-		w.walk(path, w.document.target(ref))
-	}
-	properties := s.properties()
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		w.walk(path+"."+name, properties[name])
-	}
-	w.walk(path+"[]", s.schema("items"))
-	w.walk(path+"{}", s.schema("additionalProperties"))
-	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
-		for _, part := range s.schemas(keyword) {
-			w.walk(path, part)
+	seen := map[string]bool{}
+	var walk func(path string, s openAPISchema)
+	walk = func(path string, s openAPISchema) {
+		if s == nil || !visit(path, s) {
+			return
+		}
+		if ref := s.text("$ref"); ref != "" && !seen[ref] {
+			seen[ref] = true
+			walk(path, d.target(ref))
+		}
+		properties := s.properties()
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			walk(path+"."+name, properties[name])
+		}
+		walk(path+"[]", s.schema("items"))
+		walk(path+"{}", s.schema("additionalProperties"))
+		for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
+			for _, part := range s.schemas(keyword) {
+				walk(path, part)
+			}
 		}
 	}
+	walk(path, s)
 }
 
 // openAPISchema is a schema as it is written. Malformed parts count as missing.
 type openAPISchema map[string]any
-
-// readSchema returns nil if it is none.
-func readSchema(raw json.RawMessage) openAPISchema {
-	var content openAPISchema
-	if json.Unmarshal(raw, &content) != nil {
-		return nil
-	}
-	return content
-}
 
 func (s openAPISchema) text(name string) string {
 	text, _ := s[name].(string)
@@ -219,8 +183,8 @@ func (s openAPISchema) schemas(name string) []openAPISchema {
 
 func (s openAPISchema) properties() map[string]openAPISchema {
 	properties := map[string]openAPISchema{}
-	for name, one := range s.schema("properties") {
-		if value, ok := one.(map[string]any); ok {
+	for name := range s.schema("properties") {
+		if value := s.schema("properties").schema(name); value != nil {
 			properties[name] = value
 		}
 	}
@@ -240,13 +204,13 @@ func (s openAPISchema) types() []string {
 
 func (s openAPISchema) kinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
-	for _, one := range s.schemas("x-kubernetes-group-version-kind") {
+	for _, one := range s.schemas(kindExtension) {
 		kinds = append(kinds, one.kind())
 	}
 	return kinds
 }
 
-// kind reads one value of x-kubernetes-group-version-kind.
+// kind reads one value of [kindExtension].
 func (s openAPISchema) kind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: s.text("group"), Version: s.text("version"), Kind: s.text("kind")}
 }
