@@ -4,8 +4,10 @@
 package checks
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +48,8 @@ var applies = []runner.Check{
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
 			applyFirst(p, name, noteOne, "first")
-			object, response := readManaged(p, name)
-			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
+			response := p.Prepare("read the object", runner.Get(p.Path(name)))
+			wantManaged(p, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
 		},
 	},
 	{
@@ -63,10 +65,10 @@ var applies = []runner.Check{
 			if !put.OK() {
 				put.Unprepared("change the object")
 			}
-			object, response := readManaged(p, name)
+			response := p.Prepare("read the object", runner.Get(p.Path(name)))
 			// The first manager has the labels at least.
-			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
-			wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
+			wantManaged(p, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
+			wantManaged(p, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
 		},
 	},
 	{
@@ -149,25 +151,27 @@ var applies = []runner.Check{
 	},
 }
 
-// readManaged reads an object and returns the answer, too.
-func readManaged(p *runner.Probe, name string) (*unstructured.Unstructured, *runner.Response) {
-	response := p.Prepare("read the object", runner.Get(p.Path(name)))
-	object := response.Object()
-	return object, response
-}
-
-// wantManaged fails the check unless metadata.managedFields has an entry, with an annotation if one is named.
-func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *runner.Response, manager string, operation metav1.ManagedFieldsOperationType, note string) {
-	entry := managedBy(object, manager, operation)
+// wantManaged fails the check unless the object that is answered has an entry in metadata.managedFields, with an
+// annotation if one is named.
+func wantManaged(p *runner.Probe, response *runner.Response, manager string, operation metav1.ManagedFieldsOperationType, note string) {
 	expected := fmt.Sprintf("an entry in metadata.managedFields with the manager %s, the operation %s, the apiVersion %s and the fieldsType FieldsV1", manager, operation, p.GroupVersion)
-	switch {
-	case entry == nil:
+	entries := response.Object().GetManagedFields()
+	at := slices.IndexFunc(entries, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == manager && entry.Operation == operation && entry.Subresource == ""
+	})
+	if at < 0 {
 		response.FailBecause("there is no entry with the manager and the operation", "%s", expected)
-	case entry.apiVersion != p.GroupVersion.String():
-		response.FailBecause(fmt.Sprintf("its apiVersion is %v", entry.apiVersion), "%s", expected)
-	case entry.fieldsType != "FieldsV1":
-		response.FailBecause(fmt.Sprintf("its fieldsType is %v", entry.fieldsType), "%s", expected)
-	case note != "" && !entry.hasNote(note):
-		response.FailBecause(fmt.Sprintf("its fieldsV1 is %v", entry.fields), "%s, with f:metadata.f:annotations.f:%s in its fieldsV1", expected, note)
+	}
+	entry, fields := entries[at], map[string]any{}
+	switch {
+	case entry.APIVersion != p.GroupVersion.String():
+		response.FailBecause("its apiVersion is "+entry.APIVersion, "%s", expected)
+	case entry.FieldsType != "FieldsV1":
+		response.FailBecause("its fieldsType is "+entry.FieldsType, "%s", expected)
+	case entry.FieldsV1 != nil:
+		json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) //nolint:errcheck // It has no fields then.
+	}
+	if _, has, err := unstructured.NestedFieldNoCopy(fields, "f:metadata", "f:annotations", "f:"+note); note != "" && (!has || err != nil) {
+		response.FailBecause(fmt.Sprintf("its fieldsV1 is %v", fields), "%s, with f:metadata.f:annotations.f:%s in its fieldsV1", expected, note)
 	}
 }

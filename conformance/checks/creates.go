@@ -53,7 +53,10 @@ var creates = []runner.Check{
 		Detail:    "The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
 		Reference: apiConventions + "#metadata",
 		Run: func(p *runner.Probe) {
-			object, response := makeAndGet(p, p.New())
+			made := p.New()
+			p.Prepare("create an object", runner.Post(p.Collection(), made))
+			response := p.Prepare("read the object", runner.Get(p.Path(made.GetName())))
+			object := response.JSON()
 			for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
 				if value := metadataOf(object, field); len(value) <= len(`""`) || value[0] != '"' {
 					response.Fail("an object with a metadata.%s", field)
@@ -194,14 +197,6 @@ var creates = []runner.Check{
 			p.Send(runner.Post(p.Collection(), object)).WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 		},
 	},
-}
-
-// makeAndGet creates an object and returns it as the answer to a GET has it.
-func makeAndGet(p *runner.Probe, object *unstructured.Unstructured) (map[string]any, *runner.Response) {
-	p.Prepare("create an object", runner.Post(p.Collection(), object))
-	response := p.Prepare("read the object", runner.Get(p.Path(object.GetName())))
-	read := response.JSON()
-	return read, response
 }
 
 // invalid returns a check that sends objects with mistakes in a field, one each.

@@ -161,7 +161,7 @@ var deletes = []runner.Check{
 		Run: func(p *runner.Probe) {
 			doomed := makeDoomed(p)
 			name := doomed.GetName()
-			sendChanged(p, name, func(object *unstructured.Unstructured) {
+			p.Change(name, func(object *unstructured.Unstructured) {
 				object.SetDeletionTimestamp(nil)
 				object.SetDeletionGracePeriodSeconds(nil)
 			})
@@ -172,7 +172,7 @@ var deletes = []runner.Check{
 			if deletionOf(object) == "" {
 				response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
 			}
-			sendChanged(p, name, func(object *unstructured.Unstructured) {
+			p.Change(name, func(object *unstructured.Unstructured) {
 				object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
 			})
 			response, object = p.Look(name)
@@ -206,6 +206,13 @@ func outlives(p *runner.Probe, name string) *runner.Response {
 	}
 }
 
+// goes fails the check unless an object goes. Others may hold it with finalizers of theirs.
+func goes(p *runner.Probe, name, because string) {
+	if last := outlives(p, name); last != nil && holder(last) == "" {
+		last.Fail("404 Not Found, %s", because)
+	}
+}
+
 const graceHolder = "a grace period"
 
 // holder says what keeps an object that is being deleted; empty if nothing does.
@@ -218,8 +225,7 @@ func holder(response *runner.Response) string {
 	if len(object.GetFinalizers()) > 0 || len(ofNamespace) > 0 {
 		return "finalizers"
 	}
-	period, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "deletionGracePeriodSeconds")
-	if number, _ := numberIn(period); number > 0 {
+	if period := object.GetDeletionGracePeriodSeconds(); period != nil && *period > 0 {
 		return graceHolder
 	}
 	return ""
@@ -293,16 +299,12 @@ func deleteHeld(p *runner.Probe, remove func(*runner.Probe, string) *runner.Resp
 	}
 	response = remove(p, name)
 	response.WantSuccess("success: the finalizer %s may be removed", runner.Finalizer)
-	last := outlives(p, name)
-	if last == nil || holder(last) != "" {
-		return // Others may have added finalizers of theirs.
-	}
-	last.Fail("404 Not Found, because the object was deleted and has no finalizers any more")
+	goes(p, name, "because the object was deleted and has no finalizers any more")
 }
 
 // removeByPut removes the finalizer of checks. The answer is the last one.
 func removeByPut(p *runner.Probe, name string) *runner.Response {
-	_, response := sendChanged(p, name, func(object *unstructured.Unstructured) { object.SetFinalizers(withoutOurs(object)) })
+	_, response := p.Change(name, func(object *unstructured.Unstructured) { object.SetFinalizers(withoutOurs(object)) })
 	return response
 }
 

@@ -103,17 +103,6 @@ func (l *listed) names() []string {
 	return names
 }
 
-// numberIn returns a number of JSON, whichever way it was read.
-func numberIn(value any) (number float64, ok bool) {
-	switch v := value.(type) {
-	case float64:
-		return v, true
-	case int64:
-		return float64(v), true
-	}
-	return 0, false
-}
-
 // makeSome makes objects and returns their names, sorted.
 func makeSome(p *runner.Probe, count int) []string {
 	var names []string
@@ -243,21 +232,27 @@ func nextThat(stream *runner.Stream, match func(*runner.Event) bool, expected st
 	for {
 		event, err := stream.Next(limited)
 		switch {
-		case err == nil && match(event):
+		case err != nil:
+			noEvent(stream, err, eventPatience, expected)
+		case match(event):
 			return event
-		case err == nil && event.Type == eventError:
+		case event.Type == eventError:
 			stream.Unprepared("go on with the watch, which has brought an error")
-		case err == nil:
-			continue
-		case stream.Context.Err() != nil:
-			runner.Stop(stream.Context.Err())
-		case errors.Is(err, runner.ErrNoEvent):
-			stream.Fail(fmt.Sprintf("it has not come within %s", eventPatience), "%s", expected)
-		case errors.Is(err, io.EOF):
-			runner.Stop(&endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}})
-		default:
-			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
 		}
+	}
+}
+
+// noEvent ends a check to which a watch has brought an error instead of the event that was expected.
+func noEvent(stream *runner.Stream, err error, patience time.Duration, expected string) {
+	switch {
+	case stream.Context.Err() != nil:
+		runner.Stop(stream.Context.Err())
+	case errors.Is(err, runner.ErrNoEvent):
+		stream.Fail(fmt.Sprintf("it has not come within %s", patience), "%s", expected)
+	case errors.Is(err, io.EOF):
+		runner.Stop(&endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}})
+	default:
+		runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
 	}
 }
 

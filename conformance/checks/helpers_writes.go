@@ -40,32 +40,17 @@ func setLabel(value string) func(*unstructured.Unstructured) {
 	return func(object *unstructured.Unstructured) { runner.SetLabel(object, testLabel, value) }
 }
 
-// sendChanged changes an object with the PUT that a check is about: one of the object or, if it is named, of a
-// subresource. It returns the object as it was before, too. If somebody else was faster it is done again.
-func sendChanged(p *runner.Probe, name string, change func(*unstructured.Unstructured), subresource ...string) (before *unstructured.Unstructured, response *runner.Response) {
-	for range attempts {
-		before = p.Read(name)
-		object := before.DeepCopy()
-		change(object)
-		response = p.Send(runner.Put(p.Path(name, subresource...), object))
-		if response.Code != http.StatusConflict {
-			return before, response
-		}
-	}
-	return before, response
-}
-
 // choices makes changes of an object that a server may allow, as those of a Maker do.
 type choices func(*unstructured.Unstructured) []*unstructured.Unstructured
 
-// sendChoice is sendChanged with one of the choices. It returns what the change is; the response is
+// sendChoice is [runner.Probe.Change] with one of the choices. It returns what the change is; the response is
 // nil if there are not so many choices.
 func sendChoice(p *runner.Probe, name string, of choices, index int, subresource ...string) (changes map[string]string, response *runner.Response) {
 	object := p.Read(name)
 	if index >= len(of(object)) {
 		return nil, nil
 	}
-	_, response = sendChanged(p, name, func(object *unstructured.Unstructured) {
+	_, response = p.Change(name, func(object *unstructured.Unstructured) {
 		if all := of(object); index < len(all) {
 			changes = changesBetween(object.Object, all[index].Object)
 			object.Object = all[index].Object
@@ -314,35 +299,6 @@ func apply(p *runner.Probe, manager, name string, pairs ...any) runner.Request {
 // applyFirst is an apply of the first manager that has to succeed for the check to go on.
 func applyFirst(p *runner.Probe, name string, pairs ...any) *runner.Response {
 	return p.Prepare("apply a configuration", apply(p, firstManager, name, pairs...))
-}
-
-// managedFields is an entry of metadata.managedFields.
-type managedFields struct{ apiVersion, fieldsType, fields any }
-
-// managedBy returns the entry of a manager and an operation for the object itself; nil if there is none.
-func managedBy(object *unstructured.Unstructured, manager string, operation metav1.ManagedFieldsOperationType) *managedFields {
-	entries, _, _ := unstructured.NestedSlice(object.Object, "metadata", "managedFields")
-	for _, one := range entries {
-		entry, ok := one.(map[string]any)
-		if !ok || entry["manager"] != manager || entry["operation"] != string(operation) {
-			continue
-		}
-		if sub, has := entry["subresource"]; has && sub != "" {
-			continue
-		}
-		return &managedFields{entry["apiVersion"], entry["fieldsType"], entry["fieldsV1"]}
-	}
-	return nil
-}
-
-// hasNote reports whether an annotation is among the fields.
-func (m *managedFields) hasNote(name string) bool {
-	fields, ok := m.fields.(map[string]any)
-	if !ok {
-		return false
-	}
-	_, found, err := unstructured.NestedFieldNoCopy(fields, "f:metadata", "f:annotations", "f:"+name)
-	return found && err == nil
 }
 
 // dryRunLeft leaves a check out if an admission webhook of the server does not allow dry runs, which is right of it.

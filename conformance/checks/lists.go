@@ -57,8 +57,7 @@ var lists = []runner.Check{
 		Detail:    "Lists right after creating an object, and compares all but metadata and status with what GET returns. Where clients don't create any: one that is there.",
 		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
-			names := some(p, 1)
-			name := names[0]
+			name := some(p, 1)[0]
 			list := readOurs(p)
 			if list.item(name) == nil {
 				list.Fail("a list with %s, which was there before", name)
@@ -170,13 +169,9 @@ func readSteady(p *runner.Probe, name string) (*unstructured.Unstructured, *list
 // annotatedOrShown returns the name of a new object with an annotation, or of one that is only shown.
 func annotatedOrShown(p *runner.Probe) string {
 	if p.Resource.ShownOnly() {
-		names := some(p, 1)
-		return names[0]
+		return some(p, 1)[0]
 	}
-	object := p.New()
-	object.SetAnnotations(map[string]string{sizeLabel: "large"})
-	made := p.Create(object)
-	return made.GetName()
+	return makeNoted(p, sizeLabel, "large")
 }
 
 // wantNames fails the check unless a list has just the objects with these names.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -116,7 +117,7 @@ var listsPages = []runner.Check{
 			if all.token() == "" {
 				all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
 			}
-			if number, isNumber := numberIn(count); !isNumber || number < 1 {
+			if number, err := strconv.ParseFloat(jsonOf(count), 64); err != nil || number < 1 {
 				all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
 			}
 		},

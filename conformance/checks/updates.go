@@ -28,7 +28,7 @@ const (
 // object as it was before.
 func makeAndLabel(p *runner.Probe) (*unstructured.Unstructured, *runner.Response) {
 	object := p.Make()
-	return sendChanged(p, object.GetName(), setLabel("changed"))
+	return p.Change(object.GetName(), setLabel("changed"))
 }
 
 var updates = []runner.Check{
@@ -128,7 +128,7 @@ var updates = []runner.Check{
 				field string
 				value any
 			}{{"creationTimestamp", past}, {"generation", int64(1 << 20)}, {"deletionTimestamp", past}} {
-				_, response := sendChanged(p, object.GetName(), func(object *unstructured.Unstructured) {
+				_, response := p.Change(object.GetName(), func(object *unstructured.Unstructured) {
 					unstructured.SetNestedField(object.Object, set.value, "metadata", set.field) //nolint:errcheck // Objects have metadata.
 				})
 				if !declined(response) && !response.OK() {
@@ -152,20 +152,16 @@ var updates = []runner.Check{
 		Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
 		Run: func(p *runner.Probe) {
 			object := p.Make()
-			fail := func() {}
-			for range attempts {
-				before, response := sendChanged(p, object.GetName(), func(*unstructured.Unstructured) {})
+			for try := 1; ; try++ {
+				before, response := p.Change(object.GetName(), func(*unstructured.Unstructured) {})
 				response.WantOK()
-				after := p.Read(object.GetName())
-				if after.GetResourceVersion() == before.GetResourceVersion() {
+				switch after := p.Read(object.GetName()); {
+				case after.GetResourceVersion() == before.GetResourceVersion():
 					return
-				}
-				fail = func() {
-					response.FailBecause("it is "+strconv.Quote(after.GetResourceVersion())+" then",
-						"that the resourceVersion stays %q", before.GetResourceVersion())
+				case try == attempts:
+					response.FailBecause(fmt.Sprintf("it is %q then", after.GetResourceVersion()), "that the resourceVersion stays %q", before.GetResourceVersion())
 				}
 			}
-			fail()
 		},
 	},
 	{
@@ -178,7 +174,7 @@ var updates = []runner.Check{
 			seen, confirmed := []string{}, 0
 			fail := func() {}
 			for i := range attempts {
-				before, response := sendChanged(p, object.GetName(), setLabel(strconv.Itoa(i)))
+				before, response := p.Change(object.GetName(), setLabel(strconv.Itoa(i)))
 				response.WantOK()
 				answer := response.JSON()
 				version := (&unstructured.Unstructured{Object: answer}).GetResourceVersion()
@@ -235,18 +231,15 @@ var updates = []runner.Check{
 // labelsKeepGeneration fails the check if each change of a label raises the generation: others may
 // change the object at the same time.
 func labelsKeepGeneration(p *runner.Probe, name string) {
-	fail := func() {}
-	for i := range attempts {
-		before, response := sendChanged(p, name, setLabel(strconv.Itoa(i)))
-		after := p.Read(name)
-		if generationOf(after) == generationOf(before) {
+	for try := 1; ; try++ {
+		before, response := p.Change(name, setLabel(strconv.Itoa(try)))
+		switch after := p.Read(name); {
+		case generationOf(after) == generationOf(before):
 			return
-		}
-		fail = func() {
+		case try == attempts:
 			response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation stays %d", generationOf(before))
 		}
 	}
-	fail()
 }
 
 // generationOf returns 0 if there is none. Numbers may be of any type.

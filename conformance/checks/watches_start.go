@@ -327,14 +327,8 @@ func wantAtOnce(stream *runner.Stream, name string) {
 		switch {
 		case isUnreadable(err):
 			stream.Fail(err.Error(), streamEventsExpected)
-		case stream.Context.Err() != nil:
-			runner.Stop(stream.Context.Err())
-		case errors.Is(err, runner.ErrNoEvent):
-			stream.Fail(fmt.Sprintf("nothing has come for %s", streamPatience), "an event about the object %s as soon as it is made", name)
-		case errors.Is(err, io.EOF):
-			runner.Stop(&endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}})
 		case err != nil:
-			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
+			noEvent(stream, err, streamPatience, "an event about the object "+name+" as soon as it is made")
 		case !slices.Contains([]string{eventAdded, eventModified, eventDeleted, eventBookmark, eventError}, event.Type):
 			stream.Fail(fmt.Sprintf("an event has the type %q", event.Type), streamEventsExpected)
 		case len(event.Object.Object) == 0:

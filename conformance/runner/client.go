@@ -100,14 +100,7 @@ func (c *client) pause(ctx context.Context, response *http.Response) bool {
 	if err != nil || seconds > 10 {
 		return false
 	}
-	timer := time.NewTimer(time.Duration(max(seconds, 1)) * time.Second)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return response.Body.Close() == nil
-	}
+	return pause(ctx, time.Duration(max(seconds, 1))*time.Second) == nil && response.Body.Close() == nil
 }
 
 // do sends a request and reads the answer. What is made when a run is interrupted is waited for, so that the
@@ -122,6 +115,11 @@ func (c *client) do(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return read(r, answer, exchange)
+}
+
+// read reads an answer to its end.
+func read(r Request, answer *http.Response, exchange *Exchange) (*Response, error) {
 	defer answer.Body.Close() //nolint:errcheck // It is read.
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	poll = 100 * time.Millisecond
 	// holdPatience is how long somebody else may hold an object that is deleted.
 	holdPatience = 10 * time.Second
-	// editTries is how often an object is read again because somebody else has changed it.
-	editTries = 5
+	// changeTries is how often an object is read again because somebody else has changed it.
+	changeTries = 5
 )
 
 // Probe is what a check works with. Requests that prepare or clean up are its methods; what the check
@@ -169,24 +169,27 @@ func (p *Probe) ExistsAt(path string) bool {
 	return response.OK()
 }
 
-// Edit changes an object and returns it as the server has it then.
-func (p *Probe) Edit(name string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+// Change changes an object with the PUT that a check is about: one of the object or, if it is named, of a subresource.
+// It returns the object as it was before, too. If somebody else was faster, as controllers are, it is done again.
+func (p *Probe) Change(name string, change func(*unstructured.Unstructured), subresource ...string) (before *unstructured.Unstructured, response *Response) {
 	for try := 1; ; try++ {
-		object := p.Read(name)
+		before = p.Read(name)
+		object := before.DeepCopy()
 		change(object)
-		response := p.Send(Put(p.Path(name), object))
-		switch {
-		case response.OK():
-			return p.Read(name)
-		case response.Code != http.StatusConflict || try == editTries: // Controllers change objects, too.
-			response.Unprepared("change the object")
+		response = p.Send(Put(p.Path(name, subresource...), object))
+		if response.Code != http.StatusConflict || try == changeTries {
+			return before, response
 		}
 	}
 }
 
 // Label sets a label of an object and returns the object as the server has it then.
 func (p *Probe) Label(name, label, value string) *unstructured.Unstructured {
-	return p.Edit(name, func(object *unstructured.Unstructured) { SetLabel(object, label, value) })
+	_, response := p.Change(name, func(object *unstructured.Unstructured) { SetLabel(object, label, value) })
+	if !response.OK() {
+		response.Unprepared("change the object")
+	}
+	return p.Read(name)
 }
 
 // Remove deletes an object and returns when it is gone.

@@ -48,7 +48,7 @@ func (r *rooms) open(ctx context.Context) error {
 	if !r.hasCore {
 		return errors.New("the server has no namespaces (no /api/v1); name one with --namespace that exists where the server looks for it")
 	}
-	name, err := r.create(ctx)
+	_, err := r.lazily(ctx, &r.shared)
 	var left *LeftOut
 	var setup *SetupError
 	switch {
@@ -57,7 +57,6 @@ func (r *rooms) open(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("no namespace can be made: %w", err)
 	}
-	r.shared = name
 	return nil
 }
 
@@ -90,7 +89,7 @@ func (r *rooms) lazily(ctx context.Context, name *string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if *name == "" {
-		made, err := r.createLocked(ctx)
+		made, err := r.create(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -100,21 +99,10 @@ func (r *rooms) lazily(ctx context.Context, name *string) (string, error) {
 }
 
 // more makes a namespace for one check.
-func (r *rooms) more(ctx context.Context) (string, error) {
-	if r.given != "" || !r.hasCore {
-		return "", errOwnNamespace
-	}
-	return r.create(ctx)
-}
+func (r *rooms) more(ctx context.Context) (string, error) { return r.lazily(ctx, new(string)) }
 
+// create is called with r.mu.
 func (r *rooms) create(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.createLocked(ctx)
-}
-
-// createLocked is called with r.mu.
-func (r *rooms) createLocked(ctx context.Context) (string, error) {
 	name := "docket-conformance-" + utilrand.String(6)
 	response, err := r.client.do(ctx, Post(namespacesPath, map[string]any{
 		"apiVersion": "v1", "kind": "Namespace",

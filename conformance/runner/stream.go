@@ -52,11 +52,8 @@ func (c *client) openStream(ctx context.Context, r Request) (*Stream, *Response,
 	}
 	if answer.StatusCode != http.StatusOK {
 		defer cancel()
-		defer answer.Body.Close() //nolint:errcheck // It is read.
-		body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-		exchange.Received.Body = shown(body)
-		response := &Response{Exchange: exchange, Code: answer.StatusCode, Header: answer.Header, Body: body}
-		return nil, response, errors.Join(err, response.rightsError(r))
+		response, err := read(r, answer, exchange)
+		return nil, response, err
 	}
 	s := &Stream{Context: ctx, exchange: exchange, cancel: cancel, items: make(chan item)}
 	go s.read(reading, answer.Body)
