@@ -137,11 +137,7 @@ func (f *finder) fields(path []any, nodes []*node, object map[string]any, penalt
 		if name == "metadata" || slices.Contains(but, name) || f.status && name == "conditions" {
 			continue
 		}
-		of := v.property(name)
-		if len(of) == 0 {
-			of = v.others()
-		}
-		f.field(append(slices.Clone(path), name), of, object[name], penalty)
+		f.field(append(slices.Clone(path), name), v.at(name), object[name], penalty)
 	}
 }
 
@@ -158,15 +154,15 @@ func isData(path []any, v *view, object map[string]any) bool {
 	return true
 }
 
-// named tells that the last name of a path ends so.
-func named(path []any, suffix string) bool {
-	return len(path) > 0 && strings.HasSuffix(strings.ToLower(fmt.Sprint(path[len(path)-1])), suffix)
+// named tells that the last name of a path ends with one of these.
+func named(path []any, words ...string) bool {
+	return len(path) > 0 && endsWith(fmt.Sprint(path[len(path)-1]), words...)
 }
 
 // dataScore tells maps that are there for their own sake from those that others look into.
 func dataScore(path []any, object map[string]any) int {
 	switch {
-	case !named(path, "data") && !named(path, "parameters") && !named(path, "properties"):
+	case !named(path, "data", "parameters", "properties"):
 		return scoreMap
 	case len(object) > 0:
 		return scoreData
@@ -294,16 +290,17 @@ func (f *finder) score(name string, v *view, value any, missing bool) int {
 
 // describes tells that a field is for people.
 func describes(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"description", "note", "message", "comment", "title", "summary", "displayname", "text", "reason", "details"},
-		func(word string) bool { return strings.HasSuffix(name, word) })
+	return endsWith(name, "description", "note", "message", "comment", "title", "summary", "displayname", "text", "reason", "details")
 }
 
 // refers tells that a field may point to something else, or decide what or how much it is.
 func refers(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"name", "namespace", "kind", "apiversion", "apigroup", "uid", "id", "ref", "class", "image", "host", "url", "key", "path", "type", "version", "port", "ip", "mode", "policy", "provider", "controller", "count", "size"},
-		func(word string) bool { return strings.HasSuffix(name, word) })
+	return endsWith(name, "name", "namespace", "kind", "apiversion", "apigroup", "uid", "id", "ref", "class", "image", "host", "url", "key", "path",
+		"type", "version", "port", "ip", "mode", "policy", "provider", "controller", "count", "size")
+}
+
+func endsWith(name string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.HasSuffix(strings.ToLower(name), word) })
 }
 
 // conditions finds the change that adds a condition, or changes the one that an earlier change has added.

@@ -52,7 +52,7 @@ func (c *comparer) value(path string, nodes []*node, value any) {
 		types = []string{"integer", "string"}
 	}
 	if len(types) > 0 && !slices.ContainsFunc(types, func(name string) bool { return isOfType(value, name) }) {
-		c.note(path, "is %s, not %s", typeOf(value), strings.Join(withArticles(types), " or "))
+		c.note(path, "is %s, not %s", shownType(value), strings.Join(withArticles(types), " or "))
 		return
 	}
 	switch value := value.(type) {
@@ -99,46 +99,31 @@ func (c *comparer) ofResource(name string) *node {
 	}
 }
 
-// isOfType reports whether a value is of a type of OpenAPI.
+// isOfType reports whether a value is of a type of OpenAPI; of what is not a type it always is.
 func isOfType(value any, name string) bool {
-	found := typeOf(value)
-	switch name {
-	case "object", "array", "string", "boolean":
-		return found == withArticle(name)
-	case "number":
-		return found == aNumber || found == anInteger
-	case "integer":
-		return found == anInteger
-	case "null":
-		return value == nil
-	default: // Not a type.
-		return true
-	}
+	is := typeOf(value)
+	return name == is || name == "number" && is == "integer" ||
+		!slices.Contains([]string{"object", "array", "string", "boolean", "number", "integer", "null"}, name)
 }
 
-const (
-	anInteger = "an integer"
-	aNumber   = "a number"
-)
-
-// typeOf returns the type of a value of JSON, for people. A number without fraction is an integer whatever reads it.
+// typeOf returns the type of a value of JSON. A number without fraction is an integer whatever reads it.
 func typeOf(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"
 	case map[string]any:
-		return "an object"
+		return "object"
 	case []any:
-		return "an array"
+		return "array"
 	case string:
-		return "a string"
+		return "string"
 	case bool:
-		return "a boolean"
+		return "boolean"
 	}
 	if number, ok := numberOf(value); ok && number == math.Trunc(number) {
-		return anInteger
+		return "integer"
 	}
-	return aNumber
+	return "number"
 }
 
 // numberOf returns a number of JSON.
@@ -153,11 +138,18 @@ func numberOf(value any) (float64, bool) {
 	}
 }
 
+// shownType is the type of a value, for people.
+func shownType(value any) string { return withArticle(typeOf(value)) }
+
 func withArticle(name string) string {
-	if strings.ContainsAny(name[:min(1, len(name))], "aeio") {
+	switch {
+	case name == "null":
+		return name
+	case strings.ContainsAny(name[:min(1, len(name))], "aeio"):
 		return "an " + name
+	default:
+		return "a " + name
 	}
-	return "a " + name
 }
 
 func withArticles(names []string) []string {

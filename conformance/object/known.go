@@ -17,54 +17,36 @@ var samplesFile []byte
 //go:embed changes.yaml
 var changesFile []byte
 
-// changesOf are merge patches; nil if they are not known, empty if there are none.
-type changesOf struct{ content, status []map[string]any }
+// The built-in samples, and the changes that servers of a kind are known to allow. Tests read the files.
+var (
+	knownSamples = sync.OnceValue(func() map[schema.GroupVersionKind]*unstructured.Unstructured { return byKind(samplesFile) })
+	knownChanges = sync.OnceValue(func() map[schema.GroupVersionKind]*unstructured.Unstructured { return byKind(changesFile) })
+)
 
-// known are the built-in samples and changes. Tests read the files.
-var known = sync.OnceValue(func() (k struct {
-	samples map[schema.GroupVersionKind]*unstructured.Unstructured
-	changes map[schema.GroupVersionKind]changesOf
-},
-) {
-	k.samples, k.changes = map[schema.GroupVersionKind]*unstructured.Unstructured{}, map[schema.GroupVersionKind]changesOf{}
-	for _, one := range mustRead(samplesFile) {
-		k.samples[one.GroupVersionKind()] = one
-	}
-	for _, one := range mustRead(changesFile) {
-		k.changes[one.GroupVersionKind()] = changesOf{patches(one, "content"), patches(one, "status")}
-	}
-	return k
-})
-
-func mustRead(file []byte) []*unstructured.Unstructured {
+func byKind(file []byte) map[schema.GroupVersionKind]*unstructured.Unstructured {
 	objects, err := ReadSamples(file)
 	if err != nil {
 		panic(err) // The files are part of the program.
 	}
-	return objects
+	found := map[schema.GroupVersionKind]*unstructured.Unstructured{}
+	for _, one := range objects {
+		found[one.GroupVersionKind()] = one
+	}
+	return found
 }
 
-func patches(object *unstructured.Unstructured, name string) []map[string]any {
-	list, ok := object.Object[name].([]any)
-	if !ok {
-		return nil
+// patchesOf returns the known changes of the content or the status of a kind as merge patches; false if none is known,
+// not even that there is none.
+func patchesOf(kind schema.GroupVersionKind, name string) (patches []map[string]any, known bool) {
+	of := knownChanges()[kind]
+	if of == nil {
+		return nil, false
 	}
-	all := []map[string]any{}
+	list, known := of.Object[name].([]any)
 	for _, one := range list {
 		if patch, ok := one.(map[string]any); ok {
-			all = append(all, patch)
+			patches = append(patches, patch)
 		}
 	}
-	return all
+	return patches, known
 }
-
-// knownSample returns a copy of the built-in sample of a kind; nil if there is none.
-func knownSample(kind schema.GroupVersionKind) *unstructured.Unstructured {
-	if sample := known().samples[kind]; sample != nil {
-		return sample.DeepCopy()
-	}
-	return nil
-}
-
-// knownChanges returns the changes that servers of a kind are known to allow.
-func knownChanges(kind schema.GroupVersionKind) changesOf { return known().changes[kind] }

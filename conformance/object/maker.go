@@ -5,7 +5,6 @@ package object
 
 import (
 	"maps"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,11 +24,11 @@ type Maker struct {
 // there is one for the kind, and else they have what the schema (nil if it is not known) requires.
 func NewMaker(kind schema.GroupVersionKind, schemas *Schemas, sample *unstructured.Unstructured) *Maker {
 	m := &Maker{schemas: schemas, root: schemas.kind(kind)}
-	switch builtIn := knownSample(kind); {
+	switch builtIn := knownSamples()[kind]; {
 	case sample != nil:
 		m.template, m.origin = sample.DeepCopy(), "the sample file"
 	case builtIn != nil:
-		m.template, m.origin = builtIn, "a built-in sample"
+		m.template, m.origin = builtIn.DeepCopy(), "a built-in sample"
 	case m.root != nil:
 		m.template, m.origin = &unstructured.Unstructured{Object: m.required()}, "the OpenAPI schema"
 	default:
@@ -91,39 +90,24 @@ func (m *Maker) Origin() string { return m.origin }
 // neither in metadata nor in status, those first that a server most likely allows. There may be none.
 // None of them starts anything: it does not change how many of something run, or whether it does.
 func (m *Maker) ContentChanges(object *unstructured.Unstructured) []*unstructured.Unstructured {
-	if known := knownChanges(m.template.GroupVersionKind()); known.content != nil {
-		return merged(object, known.content)
+	if patches, known := patchesOf(m.template.GroupVersionKind(), "content"); known {
+		return merged(object, patches)
 	}
 	f := newFinder(m.schemas)
-	v := m.schemas.view(true, m.root)
-	names := v.names()
-	for name := range object.Object {
-		names = append(names, name)
-	}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, name) {
-			f.field([]any{name}, v.property(name), object.Object[name], 0)
-		}
-	}
-	if !v.unknown() && v.open() {
-		f.addKey(nil, object.Object, nil, scoreOpen)
-	}
+	f.fields(nil, []*node{m.root}, object.Object, 0, "apiVersion", "kind", "status")
 	return f.changed(object)
 }
 
 // StatusChanges returns copies of an object as the server has it, each with one change in its
 // status, those first that a server most likely allows. There may be none.
 func (m *Maker) StatusChanges(object *unstructured.Unstructured) []*unstructured.Unstructured {
-	if known := knownChanges(m.template.GroupVersionKind()); known.status != nil {
-		return merged(object, known.status)
+	if patches, known := patchesOf(m.template.GroupVersionKind(), "status"); known {
+		return merged(object, patches)
 	}
 	f := newFinder(m.schemas)
 	f.status = true
 	root := m.schemas.view(true, m.root)
-	nodes := root.property("status")
-	if len(nodes) == 0 {
-		nodes = root.others()
-	}
+	nodes := root.at("status")
 	base := object.DeepCopy()
 	status, _ := base.Object["status"].(map[string]any)
 	if len(nodes) > 0 {

@@ -136,7 +136,7 @@ func TestPlace(t *testing.T) {
 
 // TestBuiltInSamples: nothing runs because of them, and there are changes only of kinds that have one.
 func TestBuiltInSamples(t *testing.T) {
-	for kind := range known().samples {
+	for kind := range knownSamples() {
 		maker := NewMaker(kind, nil, nil)
 		if maker.Origin() != "a built-in sample" {
 			t.Errorf("the origin of %s is %q", kind, maker.Origin())
@@ -146,8 +146,10 @@ func TestBuiltInSamples(t *testing.T) {
 			lookForPods(t, kind.String(), object.Object)
 		}
 	}
-	for kind, changes := range known().changes {
-		for _, patch := range append(changes.content, changes.status...) {
+	for kind := range knownChanges() {
+		content, _ := patchesOf(kind, "content")
+		status, _ := patchesOf(kind, "status")
+		for _, patch := range append(content, status...) {
 			if len(patch) != 1 {
 				t.Errorf("a change of %s is %v", kind, patch)
 			}

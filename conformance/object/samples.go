@@ -115,7 +115,7 @@ func readDocument(document []byte, isJSON bool) (value any, err error) {
 func (r *sampleReader) add(value any, place string) error {
 	content, ok := value.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s: expected an object, found %s", place, typeOf(value))
+		return fmt.Errorf("%s: expected an object, found %s", place, shownType(value))
 	}
 	object := &unstructured.Unstructured{Object: content}
 	if object.GetAPIVersion() == "" {

@@ -124,7 +124,7 @@ func readNode(value any) (*node, error) {
 	}
 	content, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf(": expected a schema, found %s", typeOf(value))
+		return nil, fmt.Errorf(": expected a schema, found %s", shownType(value))
 	}
 	k := keywords{content: content}
 	n := &node{
@@ -190,7 +190,7 @@ type keywords struct {
 
 func (k *keywords) fail(name, expected string) {
 	if k.err == nil {
-		k.err = fmt.Errorf(".%s: expected %s, found %s", name, expected, typeOf(k.content[name]))
+		k.err = fmt.Errorf(".%s: expected %s, found %s", name, expected, shownType(k.content[name]))
 	}
 }
 
@@ -265,26 +265,27 @@ func (k *keywords) types() []string {
 	return nil
 }
 
+// node reads a schema that is at a place.
+func (k *keywords) node(place string, value any) *node {
+	n, err := readNode(value)
+	if err != nil && k.err == nil {
+		k.err = fmt.Errorf("%s%w", place, err)
+	}
+	return n
+}
+
 func (k *keywords) schema(name string) *node {
 	if k.content[name] == nil {
 		return nil
 	}
-	n, err := readNode(k.content[name])
-	if err != nil && k.err == nil {
-		k.err = fmt.Errorf(".%s%w", name, err)
-	}
-	return n
+	return k.node("."+name, k.content[name])
 }
 
 func (k *keywords) schemas(name string) map[string]*node {
 	content, _ := keyword[map[string]any](k, name, "schemas by name")
 	nodes := map[string]*node{}
 	for _, key := range sortedKeys(content) {
-		n, err := readNode(content[key])
-		if err != nil && k.err == nil {
-			k.err = fmt.Errorf(".%s.%s%w", name, key, err)
-		}
-		nodes[key] = n
+		nodes[key] = k.node("."+name+"."+key, content[key])
 	}
 	return nodes
 }
@@ -292,11 +293,7 @@ func (k *keywords) schemas(name string) map[string]*node {
 func (k *keywords) schemaList(name string) []*node {
 	var nodes []*node
 	for i, one := range k.list(name) {
-		n, err := readNode(one)
-		if err != nil && k.err == nil {
-			k.err = fmt.Errorf(".%s[%d]%w", name, i, err)
-		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, k.node(fmt.Sprintf(".%s[%d]", name, i), one))
 	}
 	return nodes
 }

@@ -138,22 +138,13 @@ func (b *builder) object(depth int, v *view) map[string]any {
 	}
 	for _, name := range v.required() {
 		if object[name] == nil {
-			object[name] = b.field(name, depth, v)
+			object[name] = b.value(name, depth+1, v.at(name)...)
 		}
 	}
 	for i := 1; len(object) < v.count(func(n *node) *float64 { return n.minProperties }) && v.isMap(); i++ {
 		object["key-"+strconv.Itoa(i)] = b.value("", depth+1, v.others()...)
 	}
 	return object
-}
-
-// field makes the value of a field that an object does not have.
-func (b *builder) field(name string, depth int, v *view) any {
-	nodes := v.property(name)
-	if len(nodes) == 0 {
-		nodes = v.others()
-	}
-	return b.value(name, depth+1, nodes...)
 }
 
 // array makes one with as few items as allowed.
@@ -194,7 +185,7 @@ func (b *builder) numbered(value any, index int, nodes []*node) any {
 	if text, ok := value.(string); ok && fits(v, text+"-"+strconv.Itoa(index)) {
 		return text + "-" + strconv.Itoa(index)
 	}
-	if number, ok := numberOf(value); ok && typeOf(value) == anInteger {
+	if number, ok := numberOf(value); ok && typeOf(value) == "integer" {
 		return int64(number) + int64(index)
 	}
 	return value

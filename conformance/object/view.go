@@ -135,6 +135,14 @@ func (v *view) property(name string) []*node {
 	return v.inner(func(n *node) *node { return n.properties[name] })
 }
 
+// at returns the schemas of a property, be it one without a name.
+func (v *view) at(name string) []*node {
+	if nodes := v.property(name); len(nodes) > 0 {
+		return nodes
+	}
+	return v.others()
+}
+
 // inner returns a schema in each of the parts that have it.
 func (v *view) inner(of func(*node) *node) []*node {
 	var nodes []*node
