@@ -13,8 +13,8 @@ import (
 // the tests of this package: see [TestBrokenServers].
 func All() []runner.Check {
 	return slices.Concat(
-		discovery, discoveryResources, openapi, openapiSchemas, reads, creates, updates, statuses, patches, applies, dryRuns, bodies,
-		values, deletes, deletesMany, lists, listsPages, listsSelectors, watches, watchesStart, formatsTables, formats, versions,
+		discovery, discoveryResources, openapi, reads, creates, updates, statuses, patches, applies, dryRuns, bodies,
+		values, deletes, deletesMany, lists, listsSelectors, watches, watchesStart, formats, versions,
 		namespaces, dependents, access, health,
 	)
 }

@@ -147,10 +147,9 @@ var deletes = []runner.Check{
 		Reference: finalizersPage,
 		Run: func(p *runner.Probe) {
 			deleteHeld(p, removeByPut)
-			if !p.Resource.Has("patch") {
-				return
+			if p.Resource.Has("patch") {
+				deleteHeld(p, removeByPatch)
 			}
-			deleteHeld(p, removeByPatch)
 		},
 	},
 	{

@@ -4,6 +4,7 @@
 package checks
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,12 +65,7 @@ var dependents = []runner.Check{
 			awaitCollector(p)
 			p.Send(runner.Get(dependent.path)).WantSuccess("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
 			p.Remove(owner.GetName())
-			if await(p, learning, func() bool { return !p.ExistsAt(dependent.path) }) {
-				return
-			}
-			if response := p.Send(runner.Get(dependent.path)); response.OK() {
-				response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
-			}
+			wantGone(p, dependent.path, fmt.Sprintf("%s %s, which owned it, is deleted", owner.GetKind(), owner.GetName()))
 		},
 	},
 	{
@@ -81,15 +77,8 @@ var dependents = []runner.Check{
 			owner, dependent := ownedProp(p)
 			defer dependent.remove(p)
 			awaitCollector(p)
-			options := runner.DeleteNow()
-			options["propagationPolicy"] = metav1.DeletePropagationOrphan
-			p.Prepare("delete the owner", runner.Delete(p.Path(owner.GetName()), options))
-			if !await(p, learning, func() bool { return !p.ExistsAt(p.Path(owner.GetName())) }) {
-				response := p.Send(runner.Get(p.Path(owner.GetName())))
-				if response.OK() {
-					response.Fail("404 Not Found: the object was deleted, and there was time to remove the reference to it")
-				}
-			}
+			p.Prepare("delete the owner", runner.Delete(p.Path(owner.GetName()), deleteWith("propagationPolicy", metav1.DeletePropagationOrphan)))
+			wantGone(p, p.Path(owner.GetName()), "the object was deleted, and there was time to remove the reference to it")
 			response := p.Send(runner.Get(dependent.path))
 			kept := response.ObjectOrNil()
 			if kept == nil {
@@ -100,6 +89,16 @@ var dependents = []runner.Check{
 			}
 		},
 	},
+}
+
+// wantGone fails the check unless an object goes while controllers get to know its resource.
+func wantGone(p *runner.Probe, path, because string) {
+	if await(p, learning, func() bool { return !p.ExistsAt(path) }) {
+		return
+	}
+	if response := p.Send(runner.Get(path)); response.OK() {
+		response.Fail("404 Not Found: %s", because)
+	}
 }
 
 // namesOwner looks whether an object has kept its owner, without which it will never be removed.

@@ -6,7 +6,6 @@ package checks
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -33,8 +32,12 @@ var discovery = []runner.Check{
 		Detail:    "The version must be there with its groupVersion. A new group may be missing for a few seconds.",
 		Reference: unaggregatedText,
 		Run: settled(func(p *runner.Probe) {
-			if p.GroupVersion.Group == "" {
-				coreVersionListed(p)
+			if p.GroupVersion.Group == "" { // The group that has no name.
+				var list metav1.APIVersions
+				response := wantDocument(p, "/api", "the versions of the core group", &list)
+				if !slices.Contains(list.Versions, p.GroupVersion.Version) {
+					response.FailBecause(fmt.Sprintf("versions are %q", list.Versions), "%s among the versions", p.GroupVersion.Version)
+				}
 				return
 			}
 			response, group := groupOfList(p)
@@ -85,8 +88,8 @@ var discovery = []runner.Check{
 				runner.Stop(errStale)
 			}
 			_, resources := resourcesOf(p)
-			wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
-			failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
+			differences := changesBetween(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
+			failIfAny(response, changeTexts(differences), "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
 		}),
 	},
 	{
@@ -95,7 +98,7 @@ var discovery = []runner.Check{
 		Detail:    "Asks again with If-None-Match. Skipped if the server has no aggregated discovery.",
 		Reference: aggregatedText,
 		Run: func(p *runner.Probe) {
-			for range etagTries {
+			for range attempts {
 				response, _ := aggregatedDocument(p)
 				etag := response.Header.Get("ETag")
 				if etag == "" {
@@ -109,18 +112,9 @@ var discovery = []runner.Check{
 					again.Fail("304 Not Modified: the document is the one whose ETag was sent")
 				}
 			}
-			runner.Leave("the document has changed each of %d times between two requests", etagTries)
+			runner.Leave("the document has changed each of %d times between two requests", attempts)
 		},
 	},
-}
-
-// coreVersionListed is for the group that has no name.
-func coreVersionListed(p *runner.Probe) {
-	var list metav1.APIVersions
-	response := wantDocument(p, "/api", "the versions of the core group", &list)
-	if !slices.Contains(list.Versions, p.GroupVersion.Version) {
-		response.FailBecause(fmt.Sprintf("versions are %q", list.Versions), "%s among the versions", p.GroupVersion.Version)
-	}
 }
 
 func groupDocumentsAgree(p *runner.Probe) {
@@ -137,9 +131,6 @@ func groupDocumentsAgree(p *runner.Probe) {
 		response.FailBecause(fmt.Sprintf("/apis has %s", groupText(listed)), "the same versions and preferredVersion as /apis has of the group; this is %s", groupText(&group))
 	}
 }
-
-// etagTries is how often the document may change between two requests: other kinds of a cluster come and go.
-const etagTries = 5
 
 // aggregatedRequest asks for the aggregated document as clients do: one of the other sort will do.
 func aggregatedRequest(p *runner.Probe) runner.Request {
@@ -176,31 +167,29 @@ func versionOf(list *apidiscovery.APIGroupDiscoveryList, gv schema.GroupVersion)
 	return nil
 }
 
-// properties are those of resources and subresources that both sorts of documents have, as texts, by
-// the names of the resources.
-type properties map[string]map[string]string
-
-func propertiesOf(gv schema.GroupVersion, resources []metav1.APIResource) properties {
-	found := properties{}
+// propertiesOf returns the properties of resources and subresources that both sorts of documents have, as texts, by the
+// names of the resources.
+func propertiesOf(gv schema.GroupVersion, resources []metav1.APIResource) map[string]any {
+	found := map[string]any{}
 	for _, one := range resources {
-		found[one.Name] = map[string]string{"kind": kindText(gv, one.Group, one.Version, one.Kind), "verbs": setText(one.Verbs)}
+		properties := map[string]any{"kind": kindText(gv, one.Group, one.Version, one.Kind), "verbs": setText(one.Verbs)}
+		found[one.Name] = properties
 		if strings.Contains(one.Name, "/") {
 			continue
 		}
-		scope := apidiscovery.ScopeCluster
+		properties["scope"] = string(apidiscovery.ScopeCluster)
 		if one.Namespaced {
-			scope = apidiscovery.ScopeNamespace
+			properties["scope"] = string(apidiscovery.ScopeNamespace)
 		}
-		found[one.Name]["scope"] = string(scope)
-		found[one.Name]["singular name"] = one.SingularName
-		found[one.Name]["short names"] = setText(one.ShortNames)
-		found[one.Name]["categories"] = setText(one.Categories)
+		properties["singular name"] = one.SingularName
+		properties["short names"] = setText(one.ShortNames)
+		properties["categories"] = setText(one.Categories)
 	}
 	return found
 }
 
-func aggregatedPropertiesOf(gv schema.GroupVersion, resources []apidiscovery.APIResourceDiscovery) properties {
-	found := properties{}
+func aggregatedPropertiesOf(gv schema.GroupVersion, resources []apidiscovery.APIResourceDiscovery) map[string]any {
+	found := map[string]any{}
 	text := func(kind *metav1.GroupVersionKind) string {
 		if kind == nil {
 			return ""
@@ -209,12 +198,12 @@ func aggregatedPropertiesOf(gv schema.GroupVersion, resources []apidiscovery.API
 	}
 	for _, one := range resources {
 		for _, sub := range one.Subresources {
-			found[one.Resource+"/"+sub.Subresource] = map[string]string{"kind": text(sub.ResponseKind), "verbs": setText(sub.Verbs)}
+			found[one.Resource+"/"+sub.Subresource] = map[string]any{"kind": text(sub.ResponseKind), "verbs": setText(sub.Verbs)}
 		}
 		if len(one.Verbs) == 0 && text(one.ResponseKind) == "" {
 			continue // It is only there for its subresources.
 		}
-		found[one.Resource] = map[string]string{
+		found[one.Resource] = map[string]any{
 			"kind": text(one.ResponseKind), "verbs": setText(one.Verbs), "scope": string(one.Scope), "singular name": one.SingularResource,
 			"short names": setText(one.ShortNames), "categories": setText(one.Categories),
 		}
@@ -237,26 +226,4 @@ func setText(list []string) string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), ",")
-}
-
-// differencesOf says where the aggregated document is not like the other one.
-func differencesOf(own, merged properties) []string {
-	var wrong []string
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if merged[name] == nil {
-			wrong = append(wrong, name+" is missing")
-			continue
-		}
-		for _, property := range slices.Sorted(maps.Keys(own[name])) {
-			if a, b := own[name][property], merged[name][property]; a != b {
-				wrong = append(wrong, fmt.Sprintf("%s: %s: %q instead of %q", name, property, b, a))
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		if own[name] == nil {
-			wrong = append(wrong, name+" is only in the aggregated document")
-		}
-	}
-	return wrong
 }

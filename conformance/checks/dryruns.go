@@ -83,11 +83,9 @@ var dryRuns = []runner.Check{
 		Reference: dryRunDoc,
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
-			options := runner.DeleteNow()
-			options["dryRun"] = []string{metav1.DryRunAll}
 			for _, request := range []runner.Request{
 				runner.Delete(p.Path(name), nil, "dryRun", metav1.DryRunAll),
-				runner.Delete(p.Path(name), options),
+				runner.Delete(p.Path(name), deleteWith("dryRun", []string{metav1.DryRunAll})),
 			} {
 				response := sendDry(p, request)
 				after := p.Send(runner.Get(p.Path(name)))
@@ -117,22 +115,9 @@ var dryRuns = []runner.Check{
 		Detail:    "Sends an unknown field in metadata, and a duplicate annotation.",
 		Reference: validationDoc,
 		Run: func(p *runner.Probe) {
-			unknown := withUnknownField(p)
-			other := p.New()
-			twice := withFieldTwice(other)
-			for _, one := range []struct {
-				name, field string
-				body        any
-			}{
-				{unknown.GetName(), unknownField, unknown},
-				{other.GetName(), noteOne, twice},
-			} {
-				response := p.Send(runner.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict)).WantStatus("", http.StatusBadRequest)
-				if status, _ := response.Status(); !strings.Contains(status.Message, one.field) {
-					response.Fail("a Status whose message has the name of the field, %s", one.field)
-				}
-				wantNotStored(p, response, one.name)
-			}
+			unknown, other := withUnknownField(p), p.New()
+			wantNamesField(p, unknown.GetName(), unknownField, unknown)
+			wantNamesField(p, other.GetName(), noteOne, withFieldTwice(other))
 		},
 	},
 	{
@@ -161,6 +146,15 @@ var dryRuns = []runner.Check{
 	},
 }
 
+// wantNamesField fails the check unless an object is refused with the name of a field that is wrong.
+func wantNamesField(p *runner.Probe, name, field string, body any) {
+	response := p.Send(runner.Post(p.Collection(), body, "fieldValidation", metav1.FieldValidationStrict)).WantStatus("", http.StatusBadRequest)
+	if status, _ := response.Status(); !strings.Contains(status.Message, field) {
+		response.Fail("a Status whose message has the name of the field, %s", field)
+	}
+	wantNotStored(p, response, name)
+}
+
 // withUnknownField returns an object that has one.
 func withUnknownField(p *runner.Probe) *unstructured.Unstructured {
 	object := p.New()
@@ -181,9 +175,7 @@ func withFieldTwice(object *unstructured.Unstructured) []byte {
 func storeUnknown(p *runner.Probe, validation string) (response *runner.Response, warned bool) {
 	object := withUnknownField(p)
 	response = p.Send(runner.Post(p.Collection(), object, "fieldValidation", validation)).WantOK()
-	if !p.Exists(object.GetName()) {
-		response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
-	}
+	wantExists(p, response, object.GetName(), "that the object exists afterwards")
 	warnings, _ := utilnet.ParseWarningHeaders(response.Header.Values("Warning"))
 	warned = slices.ContainsFunc(warnings, func(warning utilnet.WarningHeader) bool {
 		return warning.Code == warnCode && strings.Contains(warning.Text, unknownField)

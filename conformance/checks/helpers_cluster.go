@@ -172,9 +172,8 @@ func settled(check func(*runner.Probe)) func(*runner.Probe) {
 		defer cancel()
 		for {
 			err := runner.Try(func() { check(p) })
-			var failure *runner.Failure
-			again := errors.As(err, &failure) || errors.Is(err, errStale)
-			if !again || p.Pause(limited, settlePause) != nil {
+			_, failed := errors.AsType[*runner.Failure](err)
+			if again := failed || errors.Is(err, errStale); !again || p.Pause(limited, settlePause) != nil {
 				runner.StopOn(err)
 				return
 			}

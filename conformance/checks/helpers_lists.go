@@ -197,8 +197,7 @@ func steadily(check func(*runner.Probe)) func(*runner.Probe) {
 	return func(p *runner.Probe) {
 		for try := 1; ; try++ {
 			err := runner.Try(func() { check(p) })
-			var ended *endedError
-			if try == watchTries || !errors.As(err, &ended) {
+			if _, ended := errors.AsType[*endedError](err); !ended || try == watchTries {
 				runner.StopOn(err)
 				return
 			}

@@ -16,13 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/conformance/runner"
 )
 
 const (
-	// attempts is how often a check does again what others may have disturbed: controllers change objects, too.
+	// attempts is how often a check does again what others may have disturbed: controllers change objects, and kinds come
+	// and go.
 	attempts = 5
 
 	// testLabel is what checks of writing set on their objects.
@@ -115,7 +115,9 @@ func jsonOf(value any) string {
 }
 
 // shownChanges are changes for people.
-func shownChanges(changes map[string]string) string {
+func shownChanges(changes map[string]string) string { return strings.Join(changeTexts(changes), ", ") }
+
+func changeTexts(changes map[string]string) []string {
 	var texts []string
 	for path, value := range changes {
 		if value == "" {
@@ -124,7 +126,7 @@ func shownChanges(changes map[string]string) string {
 		texts = append(texts, path+": "+value)
 	}
 	slices.Sort(texts)
-	return strings.Join(texts, ", ")
+	return texts
 }
 
 // contentFields returns what of an object is neither metadata nor status.
@@ -340,21 +342,6 @@ func accepting(p *runner.Probe, name, accept string) runner.Request {
 		request.Header.Del("Accept")
 	}
 	return request
-}
-
-// yamlOf returns an object as YAML.
-func yamlOf(object *unstructured.Unstructured) []byte {
-	data := runner.Must(json.Marshal(object))
-	return runner.Must(yaml.JSONToYAML(data))
-}
-
-// readYAML returns the fields of a YAML body that is an object.
-func readYAML(response *runner.Response) map[string]any {
-	var fields map[string]any
-	if err := yaml.Unmarshal(response.Body, &fields); err != nil || fields == nil {
-		response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "an object in YAML")
-	}
-	return fields
 }
 
 // sameFields reports whether two objects are the same, whatever types numbers have.

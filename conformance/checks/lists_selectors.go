@@ -20,6 +20,12 @@ const noSuchField = "spec.conformanceNoSuchField"
 // malformedSelectors are no label selectors.
 var malformedSelectors = []string{colorLabel + " in (red", colorLabel + "=red=blue", "!!"}
 
+// selected are the objects that a selector selects.
+type selected struct {
+	selector string
+	names    []string
+}
+
 var listsSelectors = []runner.Check{
 	{
 		ID: "list-label-selector", Area: areaLists, PerResource: true, Verbs: []string{"create", "get", "list"},
@@ -30,10 +36,7 @@ var listsSelectors = []runner.Check{
 			red := makeLabelled(p, map[string]string{colorLabel: "red", sizeLabel: "large"})
 			blue := makeLabelled(p, map[string]string{colorLabel: "blue"})
 			plain := makeLabelled(p, nil)
-			for _, test := range []struct {
-				selector string
-				names    []string
-			}{
+			for _, test := range []selected{
 				{colorLabel + "=red", []string{red}},
 				{colorLabel + "==blue", []string{blue}},
 				{colorLabel + "=green", nil},
@@ -57,10 +60,6 @@ var listsSelectors = []runner.Check{
 		Reference: fieldSelectorPage,
 		Run: func(p *runner.Probe) {
 			names := makeSome(p, 2)
-			type selected struct {
-				selector string
-				names    []string
-			}
 			tests := []selected{
 				{"metadata.name=" + names[0], names[:1]},
 				{"metadata.name!=" + names[0], names[1:]},
@@ -104,8 +103,7 @@ var listsSelectors = []runner.Check{
 		Reference: apiConcepts + listVersionsAnchor,
 		Run: func(p *runner.Probe) {
 			for _, query := range [][]string{{"resourceVersion", "0"}, {"resourceVersion", "0", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)}} {
-				response := p.Send(runner.Get(p.Collection(), ours(p, query...)...)).WantSuccess("a list")
-				listOf(response)
+				listOf(p.Send(runner.Get(p.Collection(), ours(p, query...)...)).WantSuccess("a list"))
 			}
 		},
 	},

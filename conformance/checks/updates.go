@@ -124,23 +124,21 @@ var updates = []runner.Check{
 		Run: func(p *runner.Probe) {
 			object := p.Make()
 			past := "2001-02-03T04:05:06Z"
-			for _, set := range []struct {
-				field string
-				value any
-			}{{"creationTimestamp", past}, {"generation", int64(1 << 20)}, {"deletionTimestamp", past}} {
+			sent := map[string]any{"creationTimestamp": past, "generation": int64(1 << 20), "deletionTimestamp": past}
+			for _, field := range []string{"creationTimestamp", "generation", "deletionTimestamp"} {
 				_, response := p.Change(object.GetName(), func(object *unstructured.Unstructured) {
-					unstructured.SetNestedField(object.Object, set.value, "metadata", set.field) //nolint:errcheck // Objects have metadata.
+					unstructured.SetNestedField(object.Object, sent[field], "metadata", field) //nolint:errcheck // Objects have metadata.
 				})
 				if !declined(response) && !response.OK() {
-					response.Fail("that metadata.%s is refused or ignored", set.field)
+					response.Fail("that metadata.%s is refused or ignored", field)
 				}
 				after := p.Send(runner.Get(p.Path(object.GetName())))
 				if after.Code == http.StatusNotFound {
-					response.FailBecause("the object is gone", "that metadata.%s is refused or ignored", set.field)
+					response.FailBecause("the object is gone", "that metadata.%s is refused or ignored", field)
 				}
 				read := after.JSON()
-				if metadataOf(read, set.field) == jsonOf(set.value) {
-					response.FailBecause("the object has the value of the client", "that metadata.%s is refused or ignored", set.field)
+				if metadataOf(read, field) == jsonOf(sent[field]) {
+					response.FailBecause("the object has the value of the client", "that metadata.%s is refused or ignored", field)
 				}
 			}
 		},

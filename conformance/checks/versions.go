@@ -17,11 +17,7 @@ import (
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-const (
-	areaVersions = "Versions"
-	// roundTrips is how often a check starts over because others change its object.
-	roundTrips = 5
-)
+const areaVersions = "Versions"
 
 var versions = []runner.Check{
 	{
@@ -50,8 +46,7 @@ var versions = []runner.Check{
 		Detail:    "In the checked version the object must be as before, except for resourceVersion, generation, and managedFields.",
 		Reference: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/#deprecating-parts-of-the-api",
 		Run: func(p *runner.Probe) {
-			others := otherVersions(p, "get", "update")
-			for _, other := range others {
+			for _, other := range otherVersions(p, "get", "update") {
 				roundTrip(p, other)
 			}
 		},
@@ -61,7 +56,7 @@ var versions = []runner.Check{
 // roundTrip writes an object back in a version. What others have changed meanwhile is no loss: it
 // counts only if the object is, before and after, in the state that was written.
 func roundTrip(p *runner.Probe, other *runner.Resource) {
-	for range roundTrips {
+	for range attempts {
 		object := p.New()
 		object.SetAnnotations(map[string]string{runner.RunLabel: "an annotation to keep"})
 		before := p.Create(object)

@@ -63,8 +63,7 @@ var watchesStart = []runner.Check{
 		// It takes a watch that ends without a word for a failure only if it does so again and again.
 		Run: func(p *runner.Probe) {
 			err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
-			var ended *endedError
-			if errors.As(err, &ended) {
+			if ended, ok := errors.AsType[*endedError](err); ok {
 				runner.Stop(&runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange})
 			}
 			runner.StopOn(err)
@@ -157,11 +156,8 @@ var watchesStart = []runner.Check{
 			if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != runner.JSON {
 				stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
 			}
-			object := p.New()
 			for range 2 {
-				made := p.Create(object)
-				wantAtOnce(stream, made.GetName())
-				object = p.New()
+				wantAtOnce(stream, p.Make().GetName())
 			}
 		}),
 	},
@@ -234,7 +230,6 @@ func watchTooOldOnce(p *runner.Probe) {
 	switch {
 	case event.Type == eventError:
 		wantExpiry(stream, event)
-		return
 	case event.Object.GetName() == there.GetName():
 		stream.Fail("the watch begins with "+there.GetName()+": that "+gone.GetName()+" was there before, and was deleted, is missing", tooOldExpected)
 	}

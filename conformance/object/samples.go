@@ -6,12 +6,14 @@ package object
 import (
 	"bufio"
 	"bytes"
+	_ "embed" // The samples.
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -159,4 +161,44 @@ func ReadSampleFiles(paths []string) ([]*unstructured.Unstructured, error) {
 		samples = append(samples, found...)
 	}
 	return samples, nil
+}
+
+//go:embed samples.yaml
+var samplesFile []byte
+
+//go:embed changes.yaml
+var changesFile []byte
+
+// The built-in samples, and the changes that servers of a kind are known to allow. Tests read the files.
+var (
+	knownSamples = sync.OnceValue(func() map[schema.GroupVersionKind]*unstructured.Unstructured { return byKind(samplesFile) })
+	knownChanges = sync.OnceValue(func() map[schema.GroupVersionKind]*unstructured.Unstructured { return byKind(changesFile) })
+)
+
+func byKind(file []byte) map[schema.GroupVersionKind]*unstructured.Unstructured {
+	objects, err := ReadSamples(file)
+	if err != nil {
+		panic(err) // The files are part of the program.
+	}
+	found := map[schema.GroupVersionKind]*unstructured.Unstructured{}
+	for _, one := range objects {
+		found[one.GroupVersionKind()] = one
+	}
+	return found
+}
+
+// patchesOf returns the known changes of the content or the status of a kind as merge patches, which may be an empty
+// list; false if nothing is known about them.
+func patchesOf(kind schema.GroupVersionKind, name string) (patches []map[string]any, known bool) {
+	of := knownChanges()[kind]
+	if of == nil {
+		return nil, false
+	}
+	list, known := of.Object[name].([]any)
+	for _, one := range list {
+		if patch, ok := one.(map[string]any); ok {
+			patches = append(patches, patch)
+		}
+	}
+	return patches, known
 }

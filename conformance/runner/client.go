@@ -6,6 +6,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,7 +86,10 @@ func (c *client) open(ctx context.Context, r Request) (*http.Response, *Exchange
 		}
 		response, err := sender.Do(request)
 		if err != nil {
-			return nil, exchange, fmt.Errorf("%s %s: %w", r.Method, exchange.Sent.URL, withoutURL(err))
+			if wrapped, ok := errors.AsType[*url.Error](err); ok {
+				err = wrapped.Err // Without the address, which is said before.
+			}
+			return nil, exchange, fmt.Errorf("%s %s: %w", r.Method, exchange.Sent.URL, err)
 		}
 		if response.StatusCode != http.StatusTooManyRequests || try == busyTries || !c.pause(ctx, response) {
 			exchange.Received = &Received{Code: response.StatusCode, Headers: shownHeaders(response.Header)}
@@ -171,12 +175,4 @@ func (r *Response) rightsError(request Request) error {
 func deniedByAuthorizer(message string) bool {
 	_, rest, found := strings.Cut(message, "\" cannot ")
 	return found && (strings.Contains(rest, " resource ") || strings.Contains(rest, " path "))
-}
-
-// withoutURL leaves out what is said before.
-func withoutURL(err error) error {
-	if wrapped, ok := err.(*url.Error); ok { //nolint:errorlint // The client returns just that.
-		return wrapped.Err
-	}
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,23 +208,14 @@ func (p *Probe) Gone(name string) {
 		if object == nil {
 			return
 		}
-		if holder := holderOf(object); holder != "" && time.Since(begin) > holdPatience {
-			Leave("objects of the resource are held when they are deleted: nobody removes the finalizer %s", holder)
+		others := slices.DeleteFunc(object.GetFinalizers(), func(finalizer string) bool { return finalizer == Finalizer })
+		if len(others) > 0 && time.Since(begin) > holdPatience {
+			Leave("objects of the resource are held when they are deleted: nobody removes the finalizer %s", others[0])
 		}
 		if err := pause(p.Context, poll); err != nil {
 			Stop(fmt.Errorf("%s is not deleted: %w", name, err))
 		}
 	}
-}
-
-// holderOf returns a finalizer of an object that is not [Finalizer]; empty if there is none.
-func holderOf(object *unstructured.Unstructured) string {
-	for _, finalizer := range object.GetFinalizers() {
-		if finalizer != Finalizer {
-			return finalizer
-		}
-	}
-	return ""
 }
 
 // Pause waits. The error is that of ctx.

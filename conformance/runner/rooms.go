@@ -127,23 +127,19 @@ func (r *rooms) awaitAccount(ctx context.Context, namespace string) error {
 	defer cancel()
 	for {
 		response, err := r.client.do(ctx, Get(namespacesPath+"/"+namespace+"/serviceaccounts/default"))
-		var left *LeftOut
-		if err != nil && !errors.As(err, &left) && ctx.Err() == nil {
+		if _, left := errors.AsType[*LeftOut](err); err != nil && !left && ctx.Err() == nil {
 			return err
 		}
-		if err != nil || response.Code != http.StatusNotFound || !isObjectMissing(response) {
+		if err != nil || response.Code != http.StatusNotFound {
 			return nil // Pods can tell.
+		}
+		if status, _ := response.Status(); status == nil || status.Details == nil || status.Details.Name == "" {
+			return nil // Not the account is missing, but the resource.
 		}
 		if pause(ctx, poll) != nil {
 			return nil
 		}
 	}
-}
-
-// isObjectMissing reports whether the answer says that an object is missing, and not its resource.
-func isObjectMissing(response *Response) bool {
-	status, _ := response.Status()
-	return status != nil && status.Details != nil && status.Details.Name != ""
 }
 
 func (r *rooms) all() []string {

@@ -161,20 +161,16 @@ func (r *run) start(ctx context.Context) error {
 			return err
 		}
 	}
+	r.rooms = &rooms{client: r.client, run: r.id, given: r.options.Namespace, hasCore: r.hasCore}
 	for _, resource := range r.resources {
 		r.report.Resources = append(r.report.Resources, resource.Name)
+		r.rooms.accounts = r.rooms.accounts || resource.GroupVersion.Group == "" && resource.Name == "pods"
 	}
-	r.rooms = &rooms{client: r.client, run: r.id, given: r.options.Namespace, hasCore: r.hasCore, accounts: r.makesPods()}
 	return nil
 }
 
 func (r *run) namespaced() bool {
 	return slices.ContainsFunc(r.resources, func(resource *Resource) bool { return resource.Namespaced })
-}
-
-// makesPods reports whether pods are among what is checked.
-func (r *run) makesPods() bool {
-	return r.options.GroupVersion.Group == "" && slices.ContainsFunc(r.resources, func(resource *Resource) bool { return resource.Name == "pods" })
 }
 
 // tryObjects finds out of which resources objects can be made.

@@ -132,8 +132,7 @@ func (r *run) makeMakers(ctx context.Context) error {
 func (r *run) readSchemas(ctx context.Context) (*object.Schemas, error) {
 	for begin := time.Now(); ; {
 		response, err := r.client.do(ctx, Get("/openapi/v3"+GroupVersionPath(r.options.GroupVersion)))
-		var left *LeftOut
-		if errors.As(err, &left) {
+		if _, left := errors.AsType[*LeftOut](err); left {
 			return nil, nil
 		}
 		if err != nil {
