@@ -38,12 +38,15 @@ theirs() {
 	touch "${program}" # The linker leaves what would be the same.
 }
 
-# Kubernetes' programs compare their versions with each other's: v0.36.3 of the libraries is v1.36.3.
-kubernetes() {
-	local version minor package=k8s.io/component-base/version
-	version=$(sed -nE 's|^\tk8s\.io/kubectl v0\.([0-9.]+).*|v1.\1|p' test/e2e/go.mod)
-	minor=${version#v1.}
-	theirs test/e2e/go.mod "$1" -ldflags "-X ${package}.gitVersion=${version} -X ${package}.gitMajor=1 -X ${package}.gitMinor=${minor%%.*}"
+# The version of Kubernetes that tests run on, unless DOCKET_KUBERNETES names another (test/e2e/go.kubernetes-*.mod).
+kubernetes=1.37
+
+# of_kubernetes MINOR PROGRAM. These programs compare their versions with each other's, so they have to know their own.
+of_kubernetes() {
+	local modfile=test/e2e/go.kubernetes-$1.mod version minor=${1#1.} package=k8s.io/component-base/version
+	version=$(sed -nE 's|.*k8s\.io/kubernetes (v1\.[0-9.]+).*|\1|p' "${modfile}")
+	theirs "${modfile}" "k8s.io/kubernetes/cmd/$2" \
+		-ldflags "-X ${package}.gitVersion=${version} -X ${package}.gitMajor=1 -X ${package}.gitMinor=${minor}"
 }
 
 build() {
@@ -56,8 +59,8 @@ build() {
 	kustomize) theirs hack/helm/go.mod sigs.k8s.io/kustomize/kustomize/v5 ;;
 	etcd) theirs test/e2e/go.mod go.etcd.io/etcd/server/v3 ;;
 	kine) theirs test/e2e/go.mod github.com/k3s-io/kine ;;
-	kubectl) kubernetes ./cmd/kubectl ;;
-	kube-apiserver | kube-controller-manager) kubernetes "k8s.io/kubernetes/cmd/${name}" ;;
+	kubectl | kube-apiserver | kube-controller-manager) of_kubernetes "${kubernetes}" "${name}" ;;
+	kubectl-1.* | kube-apiserver-1.* | kube-controller-manager-1.*) of_kubernetes "${name##*-}" "${name%-1.*}" ;;
 	sample-apiserver) theirs test/e2e/go.mod k8s.io/sample-apiserver ;;
 	metrics-server) theirs test/e2e/go.extensions.mod sigs.k8s.io/metrics-server/cmd/metrics-server ;;
 	kyverno-reports-controller | kyverno-background-controller) theirs test/e2e/go.kyverno.mod "github.com/kyverno/kyverno/cmd/${name#kyverno-}" ;;

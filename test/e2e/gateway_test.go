@@ -115,7 +115,7 @@ func testGatewayPassesOn(t *testing.T, c *harness.Cluster, mine owner, kubectl *
 	wantOutput(t, c.Kubectl(t, mine.apps).Run(t, "get", "configmap", "first", "second", "-o", "jsonpath={.items[*].data.a}"), "e d")
 	wantOutput(t, kubectl.Run(t, "describe", "pod", "web"), "node-of-"+mine.apps)
 	wantOutput(t, kubectl.Run(t, "explain", "deployment.spec.replicas"), "desired pods")
-	wantOutput(t, kubectl.Run(t, "version"), "Server Version: v1.36")
+	wantOutput(t, kubectl.Run(t, "version"), "Server Version: "+harness.KubernetesVersion(t))
 	wantOutput(t, kubectl.Run(t, "auth", "can-i", "delete", "pods"), "yes")
 	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "secrets", "-n", mine.others)
 	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "nodes")

@@ -38,7 +38,7 @@ func clients(t *testing.T) map[string]program {
 			Result: "the same answers as with CRDs",
 		}},
 		"kubectl": {run: runKubectl, Run: producers.Run{
-			Program: "kubectl", Version: kubernetes, Source: module + "k8s.io/kubectl",
+			Program: "kubectl", Version: kubernetes, Source: module + "k8s.io/kubernetes",
 			Did:    "create, get in all forms, describe, label, annotate, the patches, replace, apply and diff on both sides, delete, and the errors of each; all of it on two kinds, and create, get, describe and delete on the others",
 			Result: "prints the same, and ends with the same exit codes, as with CRDs",
 		}},

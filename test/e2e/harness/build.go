@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,26 @@ func Docket(t testing.TB) string {
 func Load(t testing.TB) string {
 	t.Helper()
 	return testenv.Program(t, "load")
+}
+
+// kubernetesProgram returns the path of one of Kubernetes' programs, at the version that DOCKET_KUBERNETES names, such as
+// 1.36, or else at the one that tests usually run on.
+func kubernetesProgram(t testing.TB, program string) string {
+	t.Helper()
+	if version := os.Getenv("DOCKET_KUBERNETES"); version != "" {
+		program += "-" + version
+	}
+	return testenv.Program(t, program)
+}
+
+// KubernetesVersion is the version of kubectl and of the control plane, such as v1.36.3.
+func KubernetesVersion(t testing.TB) string {
+	t.Helper()
+	printed, err := exec.CommandContext(t.Context(), kubernetesProgram(t, "kube-apiserver"), "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(string(printed)), "Kubernetes ")
 }
 
 // folders are where modules are and binaries go.

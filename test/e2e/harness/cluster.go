@@ -133,7 +133,7 @@ func (c *Cluster) prepare(t testing.TB) error {
 		return err
 	}
 	c.admin.QPS, c.admin.Burst = 500, 1000
-	c.controllers = process{path: testenv.Program(t, "kube-controller-manager"), arguments: []string{
+	c.controllers = process{path: kubernetesProgram(t, "kube-controller-manager"), arguments: []string{
 		"--kubeconfig=" + c.Kubeconfig(),
 		"--controllers=" + baseControllers,
 		"--leader-elect=false",
@@ -181,7 +181,7 @@ func (c *Cluster) prepareAPIServer(t testing.TB, port int) error {
 	if err := errors.Join(os.WriteFile(accounts, keyPEM, 0o600), os.WriteFile(tokens, []byte(users), 0o600)); err != nil {
 		return err
 	}
-	c.apiserver = process{path: testenv.Program(t, "kube-apiserver"), arguments: []string{
+	c.apiserver = process{path: kubernetesProgram(t, "kube-apiserver"), arguments: []string{
 		"--etcd-servers=" + c.etcdURL,
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
 		"--endpoint-reconciler-type=none", // Endpoints on loopback are refused.

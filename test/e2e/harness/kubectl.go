@@ -18,8 +18,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // kubectlTimeout bounds one call.
@@ -150,7 +148,7 @@ func (k *Kubectl) command(ctx context.Context, t testing.TB, arguments []string)
 	t.Helper()
 	all := append([]string{"--kubeconfig", k.kubeconfig, "--namespace", k.namespace}, k.global...)
 	all = append(all, arguments...)
-	cmd := exec.CommandContext(ctx, testenv.Program(t, "kubectl"), all...)
+	cmd := exec.CommandContext(ctx, kubernetesProgram(t, "kubectl"), all...)
 	cmd.Env = append([]string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH")}, k.env...)
 	return cmd
 }

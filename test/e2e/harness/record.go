@@ -4,7 +4,6 @@
 package harness
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -39,10 +38,4 @@ func ModuleVersion(t testing.TB, module string) string {
 		t.Fatal(err)
 	}
 	return version
-}
-
-// KubernetesVersion is the version of kubectl and of the control plane.
-func KubernetesVersion(t testing.TB) string {
-	t.Helper()
-	return strings.Replace(ModuleVersion(t, "k8s.io/kubectl"), "v0.", "v1.", 1)
 }
