@@ -35,6 +35,12 @@ model='^(conformance/checks|internal/store/enginetest)$' # Too much work to be w
 # Of the controller goes without what only computes, and Kyverno's engines.
 unraced='^(cmd|test|internal/(policy|files|cache/table|cluster/(policies|served|source)))(/|$)'
 
+# What may differ between versions of Kubernetes, one test of each kind: registration, rights and certificates, CRDs beside
+# Docket, kubectl and informers, requests through a gateway, the controller, and its webhook. The newest version has all tests.
+olderKubernetes='1.35 1.36'
+kubernetes='^Test(Bootstrap|BootstrapBesideCRDs|WhoMayDoWhat|RegistrationMistakes|RollingRestart|Results|ProgramClients|CRDDiff|'
+kubernetes+='GatewayToken|GatewayWithRightsInOneNamespace|ControllerRights|ControllerQuestions|Admission)$'
+
 # Packages that wait long, for disks above all, begin first, so that others work meanwhile.
 longest='^\./internal/(store|store/postgres|store/sqlite|server/apiserver|results/console|scan|report)$'
 
@@ -79,6 +85,11 @@ main() {
 	CGO_ENABLED=0 part controller controller "${unraced}" "${fresh[@]}"
 	CGO_ENABLED=1 part controller-race controller "!${unraced}" "${race[@]}" "${fresh[@]}"
 	finish e2e
+	if [ "${mode}" = all ] && [ -z "${RUN}" ]; then
+		for version in ${olderKubernetes}; do
+			DOCKET_KUBERNETES=${version} RUN=${kubernetes} format=testname CGO_ENABLED=0 part "kubernetes-${version}" test/e2e '^\.$' -count=1
+		done
+	fi
 
 	if [ "${mode}" = all ]; then
 		budget=0
