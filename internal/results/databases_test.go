@@ -21,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -29,7 +30,7 @@ import (
 type database struct {
 	// name is what docs/operate/sql.md calls the engine.
 	name string
-	open func(t testing.TB, cluster string) engine.Engine
+	open func(t testing.TB, cluster string) enginetest.Engine
 	// connect returns a connection that may only read the views.
 	connect func(t testing.TB) *sql.DB
 	// file is where SQLite keeps it, "" for PostgreSQL.
@@ -53,7 +54,7 @@ func sqliteAt(path string) database {
 		file:    path,
 		explain: "EXPLAIN QUERY PLAN ",
 		settle:  func(testing.TB) {},
-		open: func(t testing.TB, cluster string) engine.Engine {
+		open: func(t testing.TB, cluster string) enginetest.Engine {
 			t.Helper()
 			e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: cluster})
 			if err != nil {
@@ -81,7 +82,7 @@ func postgresAt(location string) database {
 	return database{
 		name:    "postgresql",
 		explain: "EXPLAIN ANALYZE ",
-		open: func(t testing.TB, cluster string) engine.Engine {
+		open: func(t testing.TB, cluster string) enginetest.Engine {
 			t.Helper()
 			e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: cluster, MaxConns: 2})
 			if err != nil {
@@ -148,7 +149,7 @@ func load(t testing.TB, db database, data dataset) {
 func fill(t testing.TB, db database, items iter.Seq[item]) {
 	t.Helper()
 	var (
-		current engine.Engine
+		current enginetest.Engine
 		cluster string
 		batch   []engine.Op
 	)

@@ -112,7 +112,7 @@ func loadInto(b *testing.B, e engine.Engine, cluster string, data dataset) {
 }
 
 // askEngine asks all questions, and logs how long that took.
-func askEngine(b *testing.B, e engine.Engine) {
+func askEngine(b *testing.B, e engine.Questions) {
 	b.Helper()
 	filters, counts := benchFilters(), benchCounts()
 	for _, name := range slices.Sorted(maps.Keys(filters)) {
@@ -147,7 +147,7 @@ func medianOf(b *testing.B, do func() error) time.Duration {
 }
 
 // createsBeside returns the median of 100 creates, one after the other.
-func createsBeside(b *testing.B, e engine.Engine, askers int, created *int64) time.Duration {
+func createsBeside(b *testing.B, e enginetest.Engine, askers int, created *int64) time.Duration {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	var group sync.WaitGroup

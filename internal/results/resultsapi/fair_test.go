@@ -129,11 +129,11 @@ func TestTextsOfOneNamespace(t *testing.T) {
 // another take a moment.
 func TestSimpleQuestionBesideMany(t *testing.T) {
 	testkit.Full(t)
-	for name, open := range map[string]func() (engine.Engine, error){
-		"sqlite": func() (engine.Engine, error) {
+	for name, open := range map[string]func() (enginetest.Engine, error){
+		"sqlite": func() (enginetest.Engine, error) {
 			return sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "c"})
 		},
-		"postgres": func() (engine.Engine, error) {
+		"postgres": func() (enginetest.Engine, error) {
 			return postgres.Open(t.Context(), postgres.Options{URL: testenv.Postgres(t).Database(t), Cluster: "c"})
 		},
 	} {

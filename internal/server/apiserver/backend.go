@@ -16,7 +16,6 @@ import (
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/database"
-	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/etcdstore"
 )
 
@@ -53,7 +52,7 @@ func (c CompletedConfig) openBackend(ctx context.Context) (backend, error) {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return &sqlBackend{
-		Store: reports, engine: opened, getter: reports.RESTOptionsGetter(registry.NewStorageCodec(), c.projector()),
+		Store: reports, database: opened, getter: reports.RESTOptionsGetter(registry.NewStorageCodec(), c.projector()),
 	}, nil
 }
 
@@ -61,15 +60,15 @@ func (c CompletedConfig) openBackend(ctx context.Context) (backend, error) {
 type sqlBackend struct {
 	*store.Store
 
-	engine engine.Engine
-	getter generic.RESTOptionsGetter
+	database database.Database
+	getter   generic.RESTOptionsGetter
 }
 
 // RESTOptionsGetter implements backend.
 func (b *sqlBackend) RESTOptionsGetter() generic.RESTOptionsGetter { return b.getter }
 
 // Close implements backend.
-func (b *sqlBackend) Close() error { return b.engine.Close() }
+func (b *sqlBackend) Close() error { return b.database.Close() }
 
 // storeOf returns the store on a SQL engine, nil for other backends.
 func storeOf(opened backend) *store.Store {

@@ -116,7 +116,7 @@ func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServ
 	if !ok || !c.ServesResults() {
 		return nil
 	}
-	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.engine, Cluster: c.Database.Cluster, Groups: c.APIGroups})
+	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.database, Cluster: c.Database.Cluster, Groups: c.APIGroups})
 	if err != nil {
 		return fmt.Errorf("API group of results: %w", err)
 	}
@@ -130,7 +130,7 @@ func (c CompletedConfig) resultMetrics(opened backend) *resultmetrics.Reader {
 		return nil
 	}
 	return resultmetrics.New(resultmetrics.Options{
-		Questions: sql.engine, Kinds: resultsapi.ReportKinds(c.APIGroups), Labels: c.MetricsResults, Series: c.MetricsResultsSeries,
+		Questions: sql.database, Kinds: resultsapi.ReportKinds(c.APIGroups), Labels: c.MetricsResults, Series: c.MetricsResultsSeries,
 		Clock: c.Store.Clock,
 	})
 }

@@ -38,6 +38,12 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// Database is an open database: it stores objects, and answers questions about the results in them.
+type Database interface {
+	engine.Engine
+	engine.Questions
+}
+
 // Open opens the database that a URL names:
 //
 //	sqlite:///path/to/file.db?synchronous=full&cache_bytes=…&max_bytes=…&readers=…
@@ -45,8 +51,8 @@ type Options struct {
 //
 // A postgres URL may have the parameters of libpq; what it leaves out comes from PGHOST, PGPASSWORD, PGPASSFILE and
 // their like. Other parameters are errors. No error names a password. An etcd URL is refused: see [ParseEtcd]. The
-// engine must be closed.
-func Open(ctx context.Context, rawURL string, options Options) (engine.Engine, error) {
+// database must be closed.
+func Open(ctx context.Context, rawURL string, options Options) (Database, error) {
 	if IsEtcd(rawURL) {
 		if _, err := ParseEtcd(rawURL); err != nil {
 			return nil, err

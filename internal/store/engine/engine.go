@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Engine is the share of one cluster in a database. All methods are safe for concurrent use, honour their context, and
-// return errors of the classes in errors.go. Byte slices that are passed in are not changed or kept after the call;
+// Engine is the share of one cluster in a database: its objects, and the rows that are derived from them. Questions is
+// the other contract, for those who ask about results. All methods are safe for concurrent use, honour their context,
+// and return errors of the classes in errors.go. Byte slices that are passed in are not changed or kept after the call;
 // those returned belong to the caller.
 type Engine interface {
 	Derivations
-	Questions
 	Replicas
 
 	// Prepare does what of an op takes long and can be done before its turn, and leaves in op.Prepared what

@@ -26,7 +26,7 @@ const (
 // session shortens calls of an engine whose errors end the test.
 type session struct {
 	testing.TB
-	engine engine.Engine
+	engine Engine
 }
 
 func (target Target) session(t testing.TB) session {

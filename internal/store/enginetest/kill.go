@@ -23,7 +23,7 @@ const acknowledged = 120
 
 // Child does nothing in an ordinary test run. In a process that RunKill started it opens an engine, commits until it is
 // killed and never returns. Call it first in TestMain.
-func Child(open func(ctx context.Context, location, cluster string) (engine.Engine, error)) {
+func Child(open func(ctx context.Context, location, cluster string) (Engine, error)) {
 	location := os.Getenv(locationVariable)
 	if location == "" {
 		return

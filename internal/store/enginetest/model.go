@@ -30,7 +30,7 @@ type Model struct {
 	building map[engine.Resource]building
 }
 
-var _ engine.Engine = (*Model)(nil)
+var _ Engine = (*Model)(nil)
 
 type place struct {
 	resource engine.Resource

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
@@ -16,7 +15,7 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	enginetest.Run(t, enginetest.Target{New: func(testing.TB) enginetest.Open {
 		clusters := map[string]*enginetest.Model{}
-		return func(_ testing.TB, cluster string) engine.Engine {
+		return func(_ testing.TB, cluster string) enginetest.Engine {
 			if clusters[cluster] == nil {
 				clusters[cluster] = enginetest.NewModel(time.Now).In(clusters)
 			}

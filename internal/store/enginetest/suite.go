@@ -9,6 +9,12 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
+// Engine is what engines implement: both contracts.
+type Engine interface {
+	engine.Engine
+	engine.Questions
+}
+
 // Target is an engine under test.
 type Target struct {
 	// New makes an empty database, which is removed when t ends, and returns how to open engines on it.
@@ -20,7 +26,7 @@ type Target struct {
 
 // Open opens an engine for the named cluster of a database and fails t where that is impossible. The engine is closed
 // when t ends; the suite may close it before, so Close must be harmless when it is repeated.
-type Open func(t testing.TB, cluster string) engine.Engine
+type Open func(t testing.TB, cluster string) Engine
 
 // cluster that tests use which need only one.
 const cluster = "main"
@@ -66,7 +72,7 @@ type testCase struct {
 }
 
 // open makes a fresh database and opens its main cluster.
-func (target Target) open(t testing.TB) engine.Engine {
+func (target Target) open(t testing.TB) Engine {
 	t.Helper()
 	return target.New(t)(t, cluster)
 }

@@ -213,7 +213,7 @@ func BenchmarkClusters(b *testing.B) {
 func BenchmarkBeside(b *testing.B) {
 	enginetest.BenchmarkBeside(b, enginetest.Target{New: func(t testing.TB) enginetest.Open {
 		url := testenv.Postgres(t).Database(t)
-		return func(t testing.TB, cluster string) engine.Engine { return open(t, url, cluster) }
+		return func(t testing.TB, cluster string) enginetest.Engine { return open(t, url, cluster) }
 	}})
 }
 

@@ -149,7 +149,7 @@ func TestConfinedRoles(t *testing.T) {
 }
 
 // checkConfinedQuestions: to the server of one cluster, the database has no other.
-func checkConfinedQuestions(t *testing.T, east engine.Engine) {
+func checkConfinedQuestions(t *testing.T, east engine.Questions) {
 	t.Helper()
 	kinds := []engine.ReportKind{{Kind: "Report", Resource: "/reports/"}}
 	clusters, err := east.Clusters(t.Context(), kinds)

@@ -100,7 +100,10 @@ type Engine struct {
 	listener, notifier chan struct{}
 }
 
-var _ engine.Engine = (*Engine)(nil)
+var (
+	_ engine.Engine    = (*Engine)(nil)
+	_ engine.Questions = (*Engine)(nil)
+)
 
 // Open connects to the database, brings its schema up to date and returns an engine for a cluster in it. A server that
 // doesn't answer is retried until ConnectTimeout or ctx ends; one that refuses is an error at once.

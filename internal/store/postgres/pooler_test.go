@@ -31,7 +31,7 @@ func TestSuitePooled(t *testing.T) {
 		Shared: true,
 		New: func(t testing.TB) enginetest.Open {
 			url := bouncer.URL(t, server.Database(t))
-			return func(t testing.TB, cluster string) engine.Engine { return openPooled(t, url, cluster) }
+			return func(t testing.TB, cluster string) enginetest.Engine { return openPooled(t, url, cluster) }
 		},
 	})
 }
@@ -51,7 +51,7 @@ func TestKillPooled(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
 	url = testenv.NewBouncer(t, url, "transaction", 6).URL(t, url)
-	enginetest.RunKill(t, url, func(t testing.TB, cluster string) engine.Engine { return openPooled(t, url, cluster) })
+	enginetest.RunKill(t, url, func(t testing.TB, cluster string) enginetest.Engine { return openPooled(t, url, cluster) })
 }
 
 // TestPoolerOfSessions: through a pooler that keeps sessions apart, replicas listen as they do without one.

@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
-	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
 )
 
 func TestMain(m *testing.M) {
-	enginetest.Child(func(ctx context.Context, location, cluster string) (engine.Engine, error) {
+	enginetest.Child(func(ctx context.Context, location, cluster string) (enginetest.Engine, error) {
 		return postgres.Open(ctx, postgres.Options{URL: location, Cluster: cluster})
 	})
 	os.Exit(m.Run())
@@ -42,7 +41,7 @@ func TestSuite(t *testing.T) {
 		Shared: true,
 		New: func(t testing.TB) enginetest.Open {
 			url := testenv.Postgres(t).Database(t)
-			return func(t testing.TB, cluster string) engine.Engine { return open(t, url, cluster) }
+			return func(t testing.TB, cluster string) enginetest.Engine { return open(t, url, cluster) }
 		},
 	})
 }
@@ -50,5 +49,5 @@ func TestSuite(t *testing.T) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
-	enginetest.RunKill(t, url, func(t testing.TB, cluster string) engine.Engine { return open(t, url, cluster) })
+	enginetest.RunKill(t, url, func(t testing.TB, cluster string) enginetest.Engine { return open(t, url, cluster) })
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
-	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
@@ -39,7 +38,7 @@ func TestVersions(t *testing.T) {
 				Shared: true,
 				New: func(t testing.TB) enginetest.Open {
 					url := server.Database(t)
-					return func(t testing.TB, cluster string) engine.Engine { return open(t, url, cluster) }
+					return func(t testing.TB, cluster string) enginetest.Engine { return open(t, url, cluster) }
 				},
 			})
 		})

@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
 
 func TestMain(m *testing.M) {
-	enginetest.Child(func(ctx context.Context, location, cluster string) (engine.Engine, error) {
+	enginetest.Child(func(ctx context.Context, location, cluster string) (enginetest.Engine, error) {
 		return sqlite.Open(ctx, sqlite.Options{Path: location, Cluster: cluster})
 	})
 	os.Exit(m.Run())
@@ -32,7 +31,7 @@ func TestLargeReports(t *testing.T) {
 	t.Parallel()
 	enginetest.Run(t, enginetest.Target{New: func(t testing.TB) enginetest.Open {
 		path := filepath.Join(t.TempDir(), "docket.db")
-		return func(t testing.TB, cluster string) engine.Engine {
+		return func(t testing.TB, cluster string) enginetest.Engine {
 			t.Helper()
 			e := open(t, sqlite.Options{Path: path, Cluster: cluster})
 			e.SetLargeReport(2, 2, 9)
@@ -61,7 +60,7 @@ func TestKill(t *testing.T) {
 
 // openAt opens engines on one file.
 func openAt(path string) enginetest.Open {
-	return func(t testing.TB, cluster string) engine.Engine {
+	return func(t testing.TB, cluster string) enginetest.Engine {
 		t.Helper()
 		return open(t, sqlite.Options{Path: path, Cluster: cluster})
 	}

@@ -104,7 +104,10 @@ type Engine struct {
 	resources sync.Map
 }
 
-var _ engine.Engine = (*Engine)(nil)
+var (
+	_ engine.Engine    = (*Engine)(nil)
+	_ engine.Questions = (*Engine)(nil)
+)
 
 // Open opens the database at a path, makes it when it is missing, unless options say
 // otherwise, and brings its schema up to date. Errors name the path and what to do.
