@@ -93,6 +93,7 @@ func project(r report.Accessor, kind string, missing bool) (*engine.Projection, 
 	for i := range entries {
 		p.Results = appendRows(p.Results, p.Source, intern, about, int32(i), &entries[i])
 	}
+	p.SetOrdinals()
 	return p, nil
 }
 

@@ -201,8 +201,8 @@ func TestProjectOddValues(t *testing.T) {
 			Properties: "{\"k\uFFFD\":\"2\",\"\u2028\":\"\\u0001\uFFFD\\n\"}",
 		}},
 		{Index: 1, Verdict: &engine.Verdict{}},
-		{Index: 2, Verdict: &engine.Verdict{}, Seconds: minSeconds},
-		{Index: 3, Verdict: &engine.Verdict{}, Seconds: maxSeconds},
+		{Index: 2, Verdict: &engine.Verdict{}, Seconds: minSeconds, Ordinal: 1},
+		{Index: 3, Verdict: &engine.Verdict{}, Seconds: maxSeconds, Ordinal: 2},
 	}
 	check(t, &openreports.Report{ObjectMeta: meta(), ReportBody: body}, &want)
 }
@@ -318,6 +318,7 @@ func TestEqual(t *testing.T) {
 		"verdict":   func(p *engine.Projection) { p.Results[0].Verdict.Scored = true },
 		"subject":   func(p *engine.Projection) { p.Results[0].Subject = &engine.Subject{} },
 		"seconds":   func(p *engine.Projection) { p.Results[1].Seconds = 2 },
+		"ordinal":   func(p *engine.Projection) { p.Results[1].Ordinal = 1 },
 	} {
 		b := fresh()
 		change(b)

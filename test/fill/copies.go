@@ -68,9 +68,9 @@ SELECT created + k * c.revision, o.revision + k * c.revision, expires_at, o.clus
 FROM copied AS c, generate_series(1, c.copies) AS k, o`},
 	{"reports", `
 INSERT INTO docket.report (object, scope, created_at, result_seconds, pass, fail, warn, error, skip, cluster, resource, namespace, name, uid,
-    kind, source, verdicts, seconds)
+    kind, source, verdicts, seconds, ordinals)
 SELECT object + k * c.revision, pg_temp.hash_of(scope, k), created_at, result_seconds, pass, fail, warn, error, skip, r.cluster, r.resource,
-    namespace, pg_temp.uuid_of(name, k), pg_temp.uuid_of(uid, k), kind, source, verdicts, seconds
+    namespace, pg_temp.uuid_of(name, k), pg_temp.uuid_of(uid, k), kind, source, verdicts, seconds, ordinals
 FROM copied AS c, generate_series(1, c.copies) AS k, r`},
 	{"subjects", `
 INSERT INTO docket.subject (id, cluster, api_version, kind, namespace, name, uid)

@@ -31,9 +31,5 @@ func (f *fakeEngine) First(_ context.Context, q engine.OrderQuery) (engine.RowPa
 			return q.Compare(&at, q.After) <= 0
 		})
 	}
-	page := engine.RowPage{State: f.state(), More: len(rows) > q.Limit, Rows: rows[:min(len(rows), q.Limit)]}
-	if q.Duplicates {
-		page.Duplicates = f.duplicates(q.Kinds, page.Rows)
-	}
-	return page, nil
+	return engine.RowPage{State: f.state(), More: len(rows) > q.Limit, Rows: rows[:min(len(rows), q.Limit)]}, nil
 }

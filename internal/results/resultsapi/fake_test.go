@@ -65,17 +65,7 @@ func (f *fakeEngine) Rows(_ context.Context, q engine.RowQuery) (engine.RowPage,
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	if q.Duplicates {
-		page.Duplicates = f.duplicates(q.Kinds, page.Rows)
-	}
 	return page, nil
-}
-
-// duplicates returns RowPage.Duplicates.
-func (f *fakeEngine) duplicates(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
-	return slices.DeleteFunc(f.selected(kinds, nil, nil), func(row engine.ResultRow) bool {
-		return !slices.ContainsFunc(rows, func(r engine.ResultRow) bool { return r.Identity() == row.Identity() })
-	})
 }
 
 // RowsAbout implements engine.Questions.

@@ -47,15 +47,23 @@ func rowOf(namespace, report string, index int, policy, result, severity, about 
 }
 
 func example() *fakeEngine {
-	return &fakeEngine{revision: 7, rows: []engine.ResultRow{
+	e := &fakeEngine{revision: 7, rows: []engine.ResultRow{
 		rowOf("shop", "r1", 0, "labels", "fail", "high", "Pod/web-1"),
 		rowOf("shop", "r1", 1, "probes", "pass", "low", "Pod/web-1"),
-		rowOf("shop", "r1", 2, "labels", "pass", "high", "Pod/web-1"), // A duplicate of the first one.
+		rowOf("shop", "r1", 2, "labels", "pass", "high", "Pod/web-1"), // A duplicate of the first one: see below.
 		rowOf("shop", "r2", 0, "labels", "fail", "critical", "Pod/web-2"),
 		rowOf("bank", "r1", 0, "labels", "pass", "high", "Pod/db-0"),
 		rowOf("bank", "r3", 0, "bench/1.2.3 long name", "warn", "", ""),
 		rowOf("", "c1", 0, "names", "error", "medium", "Namespace/shop"),
 	}}
+	e.rows[2].Ordinal = 1
+	return e
+}
+
+// ordinal returns a row as the n-th duplicate, from 0.
+func ordinal(row engine.ResultRow, n int32) *engine.ResultRow {
+	row.Ordinal = n
+	return &row
 }
 
 // storageOf returns what serves a resource from an engine.
@@ -133,9 +141,9 @@ func TestSelectors(t *testing.T) {
 		"subject":             {"", "", "subject.kind=Pod,subject.name=web-2", []string{"shop/r2/0"}},
 		"no subject":          {"", "", "subject.kind=", []string{"bank/r3/0"}},
 		"report":              {"", "", "report.name=r1,report.kind=PolicyReport", []string{"bank/r1/0", "shop/r1/0", "shop/r1/1", "shop/r1/2"}},
-		"name":                {"shop", "", "metadata.name=" + nameOf(&first, 0), []string{"shop/r1/0"}},
-		"name of a duplicate": {"shop", "", "metadata.name=" + nameOf(&first, 1), []string{"shop/r1/2"}},
-		"name and another":    {"shop", "", "result=pass,metadata.name=" + nameOf(&first, 0), nil},
+		"name":                {"shop", "", "metadata.name=" + nameOf(&first), []string{"shop/r1/0"}},
+		"name of a duplicate": {"shop", "", "metadata.name=" + nameOf(ordinal(first, 1)), []string{"shop/r1/2"}},
+		"name and another":    {"shop", "", "result=pass,metadata.name=" + nameOf(&first), nil},
 		"two names":           {"shop", "", "metadata.name=a,metadata.name=b", nil},
 		"no name":             {"shop", "", "metadata.name=web", nil},
 		"label":               {"", v1alpha1.LabelResult + "=fail", "", []string{"shop/r1/0", "shop/r2/0"}},
@@ -296,12 +304,12 @@ func TestGet(t *testing.T) {
 			t.Errorf("%s is %v in the list and %v by its name", item.Name, item.Report, result.Report)
 		}
 	}
-	for _, name := range []string{"web", "none-0000000000000", nameOf(&e.rows[0], 5)} {
+	for _, name := range []string{"web", "none-0000000000000", nameOf(ordinal(e.rows[0], 5))} {
 		if _, err := r.Get(inNamespace(t, "shop"), name, nil); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: got the error %v", name, err)
 		}
 	}
-	if _, err := r.Get(inNamespace(t, "bank"), nameOf(&e.rows[0], 0), nil); !apierrors.IsNotFound(err) {
+	if _, err := r.Get(inNamespace(t, "bank"), nameOf(&e.rows[0]), nil); !apierrors.IsNotFound(err) {
 		t.Errorf("a name of another namespace: got the error %v", err)
 	}
 }
@@ -314,7 +322,7 @@ func TestGetAmongMany(t *testing.T) {
 	}
 	last := e.rows[len(e.rows)-1]
 	r := storageOf[*resultStorage](t, e, "policyresults")
-	got, err := r.Get(inNamespace(t, "shop"), nameOf(&last, 0), nil)
+	got, err := r.Get(inNamespace(t, "shop"), nameOf(&last), nil)
 	if err != nil || got.(*v1alpha1.PolicyResult).Policy != last.Verdict.Policy {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -382,7 +390,7 @@ func TestDatabaseAway(t *testing.T) {
 	e.before = func(*fakeEngine) error { return fmt.Errorf("rows: %w", engine.ErrUnavailable) }
 	ctx := inNamespace(t, "shop")
 	_, listErr := storageOf[*resultStorage](t, e, "policyresults").List(ctx, nil)
-	_, getErr := storageOf[*resultStorage](t, e, "policyresults").Get(ctx, nameOf(&e.rows[0], 0), nil)
+	_, getErr := storageOf[*resultStorage](t, e, "policyresults").Get(ctx, nameOf(&e.rows[0]), nil)
 	_, summaryErr := storageOf[*summaryStorage](t, e, "policysummaries").List(ctx, nil)
 	_, queryErr := storageOf[*queryStorage](t, e, "localresultqueries").Create(ctx, &v1alpha1.LocalResultQuery{}, nil, nil)
 	for name, err := range map[string]error{"list": listErr, "get": getErr, "summary": summaryErr, "query": queryErr} {

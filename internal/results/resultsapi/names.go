@@ -27,11 +27,11 @@ func encode(bits int64) string {
 }
 
 // nameOf returns the name of a result: of its report's kind and name, and of its source, policy, rule and subject. What
-// else there is in it may change without another name. duplicate is how many results before it have the same identity.
-func nameOf(row *engine.ResultRow, duplicate int) string {
+// else there is in it may change without another name.
+func nameOf(row *engine.ResultRow) string {
 	name := subjectPart(row.Subject) + "-" + encode(identityOf(row))
-	if duplicate > 0 {
-		name += "-" + strconv.Itoa(duplicate+1)
+	if row.Ordinal > 0 {
+		name += "-" + strconv.Itoa(int(row.Ordinal)+1)
 	}
 	return name
 }
@@ -45,7 +45,8 @@ func subjectPart(subject *engine.Subject) string {
 
 // identityOf hashes what identifies a result among those about the same subject.
 func identityOf(row *engine.ResultRow) int64 {
-	return hashOf(row.Report.Kind, row.Report.Name, row.Verdict.Source, row.Verdict.Policy, row.Verdict.Rule)
+	id := row.Identity()
+	return hashOf(row.Report.Kind, row.Report.Name, id.Source, id.Policy, id.Rule)
 }
 
 func hashOf(parts ...string) int64 {

@@ -27,17 +27,17 @@ func exampleRow() engine.ResultRow {
 func TestNamesAreStored(t *testing.T) {
 	row := exampleRow()
 	const want = "44qblkjpj19fg-l72aup3gn5q04"
-	if got := nameOf(&row, 0); got != want {
+	if got := nameOf(&row); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := nameOf(&row, 1); got != want+"-2" {
+	if got := nameOf(ordinal(row, 1)); got != want+"-2" {
 		t.Errorf("the second one is %s, want %s-2", got, want)
 	}
 }
 
 func TestNames(t *testing.T) {
 	original := exampleRow()
-	name := nameOf(&original, 0)
+	name := nameOf(&original)
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		t.Errorf("%s: %v", name, problems)
 	}
@@ -62,7 +62,7 @@ func TestNames(t *testing.T) {
 	} {
 		row := exampleRow()
 		test.change(&row)
-		if got := nameOf(&row, 0); (got == name) != test.same {
+		if got := nameOf(&row); (got == name) != test.same {
 			t.Errorf("%s: the name is %s, and was %s", change, got, name)
 		}
 	}
@@ -70,13 +70,13 @@ func TestNames(t *testing.T) {
 
 func TestParseName(t *testing.T) {
 	row := exampleRow()
-	for _, duplicate := range []int{0, 1} {
-		if got, ok := parseName(nameOf(&row, duplicate)); !ok || !got.about || got.subject != row.Subject.ID() {
+	for _, n := range []int32{0, 1} {
+		if got, ok := parseName(nameOf(ordinal(row, n))); !ok || !got.about || got.subject != row.Subject.ID() {
 			t.Errorf("got %v, %v", got, ok)
 		}
 	}
 	row.Subject = nil
-	if got, ok := parseName(nameOf(&row, 0)); !ok || got.about {
+	if got, ok := parseName(nameOf(&row)); !ok || got.about {
 		t.Errorf("without a subject: got %v, %v", got, ok)
 	}
 	for _, name := range []string{"", "none", "none-", "a-b", "none-zzzzzzzzzzzzz", strings.Repeat("0", 13), "-" + strings.Repeat("0", 13)} {

@@ -40,7 +40,7 @@ func (r *queryStorage) first(ctx context.Context, spec *v1alpha1.ResultQuerySpec
 	if r.fleet {
 		return r.firstOfFleet(ctx, q)
 	}
-	q.Filter, q.Duplicates = q.Filter.Of(r.source.cluster), true
+	q.Filter = q.Filter.Of(r.source.cluster)
 	page, err := r.source.questions.First(ctx, q)
 	if err != nil {
 		return nil, store.APIError("answer the question", err)
@@ -123,23 +123,10 @@ func compileFilter(at *field.Path, text string, now time.Time) (*engine.Filter, 
 
 // orderedResults returns the rows of a page for clients, in their order.
 func (s *source) orderedResults(page *engine.RowPage) ([]v1alpha1.OrderedResult, error) {
-	type key struct {
-		engine.ReportPlace
-		rowKey
-	}
-	rows := page.Rows
-	names := make(map[key]string, len(rows))
-	byReport := slices.SortedFunc(slices.Values(rows), func(a, b engine.ResultRow) int { return a.Report.Compare(b.Report.ReportPlace) })
-	for _, row := range nameReports(byReport, page.Duplicates) {
-		names[key{row.Report.ReportPlace, keyOf(&row.ResultRow)}] = row.name
-	}
-	ordered := make([]v1alpha1.OrderedResult, 0, len(rows))
-	for i := range rows {
-		name, ok := names[key{rows[i].Report.ReportPlace, keyOf(&rows[i])}]
-		if !ok {
-			return nil, fmt.Errorf("%w: a result of report %s is not among its duplicates", engine.ErrCorrupt, rows[i].Report.Name)
-		}
-		object, err := s.object(&namedRow{rows[i], name})
+	ordered := make([]v1alpha1.OrderedResult, 0, len(page.Rows))
+	for i := range page.Rows {
+		row := &page.Rows[i]
+		object, err := s.object(&namedRow{*row, nameOf(row)})
 		if err != nil {
 			return nil, err
 		}

@@ -87,12 +87,12 @@ func (s *source) find(ctx context.Context, in scope, name string) (namedPage, er
 	}
 }
 
-// withName returns the one of some rows that has a name. They are all that have its identity.
+// withName returns the one of some rows that has a name.
 func withName(rows engine.RowPage, name string) namedPage {
 	page := namedPage{state: rows.State}
-	for _, row := range nameReports(rows.Rows, rows.Rows) {
-		if row.name == name {
-			page.rows = []namedRow{row}
+	for i := range rows.Rows {
+		if row := &rows.Rows[i]; nameOf(row) == name {
+			page.rows = []namedRow{{*row, name}}
 		}
 	}
 	return page

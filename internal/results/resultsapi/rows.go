@@ -4,6 +4,7 @@
 package resultsapi
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ type namedPage struct {
 // page returns at most limit rows behind a place.
 func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit int) (namedPage, error) {
 	var page namedPage
-	q.After, q.Inclusive, q.Duplicates = after.report(), after.Name != "", !keepsDuplicates(q.Filter)
+	q.After, q.Inclusive = after.report(), after.Name != ""
 	for first := true; ; first = false {
 		q.Limit = limit + 1 - len(page.rows)
 		read, err := s.questions.Rows(ctx, q)
@@ -41,11 +42,7 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 		}
 		page.changed = page.changed || !first && page.state.Revision != read.State.Revision
 		page.state = read.State
-		duplicates := read.Rows
-		if q.Duplicates {
-			duplicates = read.Duplicates
-		}
-		for _, row := range nameReports(read.Rows, duplicates) {
+		for _, row := range nameRows(read.Rows) {
 			if row.Report.ReportPlace != after.report() || row.name > after.Name {
 				page.rows = append(page.rows, row)
 			}
@@ -61,73 +58,16 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 	}
 }
 
-// nameReports names rows, given these and all their duplicates. Both are in the order of reports.
-func nameReports(rows, duplicates []engine.ResultRow) []namedRow {
-	named := make([]namedRow, 0, len(rows))
-	for len(rows) > 0 {
-		at := rows[0].Report.ReportPlace
-		n, m := ofReport(rows, at), ofReport(duplicates, at)
-		named = append(named, nameReport(rows[:n], duplicates[:m])...)
-		rows, duplicates = rows[n:], duplicates[m:]
-	}
-	return named
-}
-
-// ofReport returns how many of the first rows are of a report.
-func ofReport(rows []engine.ResultRow, at engine.ReportPlace) int {
-	n := slices.IndexFunc(rows, func(r engine.ResultRow) bool { return r.Report.ReportPlace != at })
-	if n < 0 {
-		return len(rows)
-	}
-	return n
-}
-
-// nameReport names rows of one report, given these and all their duplicates.
-func nameReport(rows, duplicates []engine.ResultRow) []namedRow {
-	wanted := make(map[rowKey]int, len(rows))
+// nameRows names rows in the order of reports, and puts those of a report in the order of names.
+func nameRows(rows []engine.ResultRow) []namedRow {
+	named := make([]namedRow, len(rows))
 	for i := range rows {
-		wanted[keyOf(&rows[i])] = i
+		named[i] = namedRow{rows[i], nameOf(&rows[i])}
 	}
-	before := make(map[engine.Identity]int, len(rows))
-	named := make([]namedRow, 0, len(rows))
-	for i := range duplicates {
-		id := duplicates[i].Identity()
-		if at, ok := wanted[keyOf(&duplicates[i])]; ok {
-			named = append(named, namedRow{rows[at], nameOf(&duplicates[i], before[id])})
-		}
-		before[id]++
-	}
-	slices.SortFunc(named, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
-	return named
-}
-
-// rowKey says which row of its report a row is.
-type rowKey struct {
-	index   int32
-	subject engine.Subject
-}
-
-func keyOf(row *engine.ResultRow) rowKey {
-	key := rowKey{index: row.Index}
-	if row.Subject != nil {
-		key.subject = *row.Subject
-	}
-	return key
-}
-
-// keepsDuplicates reports whether a filter selects all rows of one identity in a report, or none.
-func keepsDuplicates(filter *engine.Filter) bool {
-	keeps := true
-	filter.Uses(func(field engine.Field) {
-		switch field {
-		case engine.FieldNamespace, engine.FieldReportKind, engine.FieldReport, engine.FieldReportUID, engine.FieldSource, engine.FieldPolicy,
-			engine.FieldRule, engine.FieldSubjectAPIVersion, engine.FieldSubjectKind, engine.FieldSubjectNamespace, engine.FieldSubjectName,
-			engine.FieldSubjectUID:
-		default:
-			keeps = false
-		}
+	slices.SortStableFunc(named, func(a, b namedRow) int {
+		return cmp.Or(a.Report.Compare(b.Report.ReportPlace), strings.Compare(a.name, b.name))
 	})
-	return keeps
+	return named
 }
 
 // texts give the texts of a row's fields.

@@ -33,8 +33,6 @@ type OrderQuery struct {
 	After *OrderPlace
 	// Limit is the largest number of rows, MaxOrdered at most. Positive.
 	Limit int
-	// Duplicates asks for RowPage.Duplicates.
-	Duplicates bool
 }
 
 // OrderPlace says where a row is in an order.

@@ -37,6 +37,43 @@ type Result struct {
 	Subject *Subject
 	// Seconds is the timestamp in Unix seconds; 0 for none.
 	Seconds int64
+	// Ordinal is how many results before it in the report have the same Identity: 0 for the first.
+	Ordinal int32
+}
+
+// Identity tells the results of a report apart, except for those that differ in their order alone.
+type Identity struct {
+	// Subject is zero for none.
+	Subject              Subject
+	Source, Policy, Rule string
+}
+
+// Identity returns what identifies the result among those of its report. Its subject must be set if the report has a
+// scope.
+func (r *Result) Identity() Identity {
+	id := Identity{Source: r.Verdict.Source, Policy: r.Verdict.Policy, Rule: r.Verdict.Rule}
+	if r.Subject != nil {
+		id.Subject = *r.Subject
+	}
+	return id
+}
+
+// SetOrdinals gives all results their ordinals.
+func (p *Projection) SetOrdinals() {
+	if len(p.Results) == 1 {
+		p.Results[0].Ordinal = 0
+		return
+	}
+	before := make(map[Identity]int32, len(p.Results))
+	for i := range p.Results {
+		about := p.Results[i]
+		if about.Subject == nil {
+			about.Subject = p.Scope
+		}
+		id := about.Identity()
+		p.Results[i].Ordinal = before[id]
+		before[id]++
+	}
 }
 
 // Verdict is the part of a result that many results share. It is stored once. A field that is added must be part of ID
@@ -174,7 +211,7 @@ func equalHead(a, b *Projection) bool {
 }
 
 func equalResult(a, b Result) bool {
-	return a.Index == b.Index && a.Seconds == b.Seconds && same(a.Verdict, b.Verdict) && same(a.Subject, b.Subject)
+	return a.Index == b.Index && a.Seconds == b.Seconds && a.Ordinal == b.Ordinal && same(a.Verdict, b.Verdict) && same(a.Subject, b.Subject)
 }
 
 // same compares what pointers point to.

@@ -5,6 +5,7 @@ package engine_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,5 +74,31 @@ func checkColumns[T any](t *testing.T, columns []engine.Column[T], elsewhere ...
 	}
 	for _, name := range fields {
 		t.Errorf("field %s of %T has no column", name, *pointer)
+	}
+}
+
+// TestOrdinals: results are counted that have the same subject, source, policy and rule, whatever else is in them.
+func TestOrdinals(t *testing.T) {
+	pod, other := &engine.Subject{Kind: "Pod", Name: "a"}, &engine.Subject{Kind: "Pod", Name: "b"}
+	verdict := func(policy, rule, result string) *engine.Verdict {
+		return &engine.Verdict{Source: "s", Policy: policy, Rule: rule, Result: result}
+	}
+	p := engine.Projection{Scope: pod, Results: []engine.Result{
+		{Verdict: verdict("p", "r", "fail")},
+		{Verdict: verdict("p", "r", "pass"), Subject: other},
+		{Verdict: verdict("p", "r", "pass"), Subject: &engine.Subject{Kind: "Pod", Name: "a"}, Seconds: 7},
+		{Verdict: verdict("p", "q", "fail")},
+		{Verdict: verdict("pr", "", "fail"), Ordinal: 9},
+		{Verdict: &engine.Verdict{Source: "t", Policy: "p", Rule: "r"}},
+		{Verdict: verdict("p", "r", "fail")},
+		{Verdict: verdict("p", "r", "fail"), Subject: other},
+	}}
+	p.SetOrdinals()
+	var got []int32
+	for _, result := range p.Results {
+		got = append(got, result.Ordinal)
+	}
+	if want := []int32{0, 0, 1, 0, 0, 0, 2, 1}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -33,8 +33,6 @@ type RowQuery struct {
 	// Limit is the number of rows from which on no further report is read: an answer has all rows of a report or none, so
 	// it may have more. Positive.
 	Limit int
-	// Duplicates asks for RowPage.Duplicates.
-	Duplicates bool
 }
 
 // Check returns an error if no engine could answer the query.
@@ -88,29 +86,9 @@ type ResultRow struct {
 	Result
 }
 
-// Identity is what the duplicates of a result in its report have in common: only their order differs.
-type Identity struct {
-	Report ReportPlace
-	// Subject is zero for none.
-	Subject              Subject
-	Source, Policy, Rule string
-}
-
-// Identity returns that of the row.
-func (r *ResultRow) Identity() Identity {
-	id := Identity{Report: r.Report.ReportPlace, Source: r.Verdict.Source, Policy: r.Verdict.Policy, Rule: r.Verdict.Rule}
-	if r.Subject != nil {
-		id.Subject = *r.Subject
-	}
-	return id
-}
-
 // RowPage is the answer to a RowQuery.
 type RowPage struct {
 	Rows []ResultRow
-	// Duplicates has all rows with the Identity of one of Rows, these among them, in the order of Questions.Rows, if the
-	// query asks for them: whatever its filter says of these.
-	Duplicates []ResultRow
 	// More says that reports behind the last one may have further rows. Without rows there are none.
 	More bool
 	// State of the snapshot.

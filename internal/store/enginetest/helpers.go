@@ -210,6 +210,7 @@ func projection(seed, n int) *engine.Projection {
 				Result: "pass", Message: "it's fine — so far", Scored: true, Properties: `{"a":"b"}`,
 			},
 			Seconds: 1_700_000_000,
+			Ordinal: int32(seed % 3 * (i % 4)), // Engines keep what they are given.
 		}
 		if seed%2 == 1 {
 			result.Subject = &engine.Subject{Kind: "Pod", Namespace: "team-a", Name: fmt.Sprintf("pod-%d", i)}

@@ -60,9 +60,6 @@ func (m *Model) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 	}
 	page := engine.RowPage{State: m.state, More: len(rows) > q.Limit}
 	page.Rows = rows[:min(len(rows), q.Limit)]
-	if q.Duplicates {
-		page.Duplicates = m.duplicates(q.Kinds, page.Rows)
-	}
 	return page, nil
 }
 

@@ -37,27 +37,7 @@ func (m *Model) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, er
 		}
 		page.Rows = append(page.Rows, rows...)
 	}
-	if q.Duplicates {
-		page.Duplicates = m.duplicates(q.Kinds, page.Rows)
-	}
 	return page, nil
-}
-
-// duplicates returns RowPage.Duplicates.
-func (m *Model) duplicates(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
-	known := map[engine.Identity]bool{}
-	for i := range rows {
-		known[rows[i].Identity()] = true
-	}
-	var duplicates []engine.ResultRow
-	for _, p := range m.reports(kinds, nil) {
-		for _, row := range selectRows(p, nil) {
-			if known[row.Identity()] {
-				duplicates = append(duplicates, row)
-			}
-		}
-	}
-	return duplicates
 }
 
 // RowsAbout implements engine.Questions.
@@ -236,7 +216,7 @@ func selectRows(p *engine.Projection, filter *engine.Filter) []engine.ResultRow 
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b engine.ResultRow) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(subjectID(a), subjectID(b)))
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(subjectID(a), subjectID(b)), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	return rows
 }

@@ -73,23 +73,25 @@ var deriveCTEs = `dropped_terms AS (
 	WHERE (SELECT objects FROM fresh)[t.op] > 0
 ), added_reports AS (
 	INSERT INTO docket.report (cluster, resource, object, scope, ` + reportTable.list("") + `,
-		verdicts, result_seconds, seconds)
+		verdicts, result_seconds, seconds, ordinals)
 	SELECT @cluster, (@resources::int2[])[p.op], (SELECT objects FROM fresh)[p.op], p.scope, ` + reportTable.list("p.") + `,
 		CASE WHEN p.entries > 0 THEN (@entry_verdicts::int8[])[p.first_verdict : p.first_verdict + p.entries - 1] END, p.result_seconds,
-		CASE WHEN p.first_second > 0 THEN (@entry_seconds::int8[])[p.first_second : p.first_second + p.entries - 1] END
-	FROM unnest(@report_ops::int4[], @report_scope::int8[], @report_entries::int4[], @report_first_verdict::int4[], @report_result_seconds::int8[], @report_first_second::int4[], ` +
+		CASE WHEN p.first_second > 0 THEN (@entry_seconds::int8[])[p.first_second : p.first_second + p.entries - 1] END,
+		CASE WHEN p.first_ordinal > 0 THEN (@entry_ordinals::int4[])[p.first_ordinal : p.first_ordinal + p.entries - 1] END
+	FROM unnest(@report_ops::int4[], @report_scope::int8[], @report_entries::int4[], @report_first_verdict::int4[], @report_result_seconds::int8[], @report_first_second::int4[],
+		@report_first_ordinal::int4[], ` +
 	reportTable.arrays() + `)
-		AS p(op, scope, entries, first_verdict, result_seconds, first_second, ` + reportTable.list("") + `)
+		AS p(op, scope, entries, first_verdict, result_seconds, first_second, first_ordinal, ` + reportTable.list("") + `)
 	WHERE (SELECT objects FROM fresh)[p.op] > 0
 	ON CONFLICT (cluster, object) DO UPDATE SET scope = excluded.scope, verdicts = excluded.verdicts,
-		result_seconds = excluded.result_seconds, seconds = excluded.seconds,
+		result_seconds = excluded.result_seconds, seconds = excluded.seconds, ordinals = excluded.ordinals,
 		(` + reportTable.list("") + `) = (` + reportTable.list("excluded.") + `)
 	RETURNING object, namespace, kind, verdicts
 ), added_results AS (
-	INSERT INTO docket.result (cluster, object, verdict, subject, seconds, idx)
-	SELECT @cluster, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx
-	FROM unnest(@result_ops::int4[], @result_verdicts::int8[], @result_subjects::int8[], @result_seconds::int8[], @result_indexes::int4[])
-		AS r(op, verdict, subject, seconds, idx)
+	INSERT INTO docket.result (cluster, object, verdict, subject, seconds, idx, ordinal)
+	SELECT @cluster, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx, nullif(r.ordinal, 0)
+	FROM unnest(@result_ops::int4[], @result_verdicts::int8[], @result_subjects::int8[], @result_seconds::int8[], @result_indexes::int4[],
+		@result_ordinals::int4[]) AS r(op, verdict, subject, seconds, idx, ordinal)
 	WHERE (SELECT objects FROM fresh)[r.op] > 0
 	RETURNING object, verdict
 ), added_verdicts AS (
@@ -148,7 +150,7 @@ type derivedArgs struct {
 	resultOps         []int32
 	verdicts, seconds []int64
 	subjects          []pgtype.Int8
-	indexes           []int32
+	indexes, ordinals []int32
 
 	verdictIDs  []int64
 	newVerdicts rowArrays[engine.Verdict]
@@ -198,7 +200,7 @@ func (d *derivedArgs) add(op int, index []engine.Term, p *engine.Projection) (in
 		d.verdicts = append(d.verdicts, verdict)
 		d.subjects = append(d.subjects, d.subject(subject))
 		d.seconds = append(d.seconds, result.Seconds)
-		d.indexes = append(d.indexes, result.Index)
+		d.indexes, d.ordinals = append(d.indexes, result.Index), append(d.ordinals, result.Ordinal)
 	}
 	if err := d.entries.finish(); err != nil {
 		return 0, err
@@ -265,6 +267,7 @@ func (d *derivedArgs) set(args *arguments) {
 	args.set("result_subjects", d.subjects)
 	args.set("result_seconds", d.seconds)
 	args.set("result_indexes", d.indexes)
+	args.set("result_ordinals", d.ordinals)
 
 	args.set("verdict_ids", d.verdictIDs)
 	d.newVerdicts.set(verdictTable, args)

@@ -5,51 +5,56 @@ package postgres
 
 import "github.com/docket-project/docket/internal/store/engine"
 
-// entryArgs are the entries of reports that name no subject of their own, for report.verdicts and report.seconds: those
-// of all reports in one array, and for each report where its own ones are in there.
+// entryArgs are the entries of reports that name no subject of their own, for report.verdicts, report.seconds and
+// report.ordinals: those of all reports in one array, and for each report where its own ones are in there.
 type entryArgs struct {
-	// Of each report: how many places its entries take, and where the first is;
-	// SQL counts from 1. firstSeconds is 0 when all have the time in defaults.
-	counts, firstVerdicts, firstSeconds []int32
-	defaults                            []int64
+	// Of each report: how many places its entries take, and where the first is; SQL counts from 1. firstSeconds is 0
+	// when all have the time in defaults, and firstOrdinals when all ordinals are 0.
+	counts, firstVerdicts, firstSeconds, firstOrdinals []int32
+	defaults                                           []int64
 
 	verdicts, seconds []int64
+	ordinals          []int32
 
-	// Of the report under way. limit is where its places end; used and differ say
-	// whether an entry was taken, and whether two have different times.
-	from, limit  int
-	times        []int64
-	used, differ bool
+	report reportEntries // The report under way.
+}
+
+// reportEntries are the entries of one report.
+type reportEntries struct {
+	// from is where its places begin, and limit how many there are at most.
+	from, limit int
+	times       []int64
+	ordinals    []int32
+	// used says that an entry was taken, differ that two have different times, and repeated that an ordinal is not 0.
+	used, differ, repeated bool
 }
 
 // start begins a report with a number of results. As many places are enough, since each entry gives a result.
 func (e *entryArgs) start(results int) {
-	e.from = len(e.verdicts)
-	e.limit = results
-	e.times = e.times[:0]
-	e.used, e.differ = false, false
+	e.report = reportEntries{from: len(e.verdicts), limit: results, times: e.report.times[:0], ordinals: e.report.ordinals[:0]}
 	e.defaults = append(e.defaults, 0)
 }
 
 // take stores a result at its index, unless there is no such place or it is taken.
 func (e *entryArgs) take(result *engine.Result, verdict int64) bool {
-	index := int(result.Index)
-	if verdict == 0 || index < 0 || index >= e.limit {
+	index, r := int(result.Index), &e.report
+	if verdict == 0 || index < 0 || index >= r.limit {
 		return false
 	}
-	for len(e.times) <= index {
-		e.times = append(e.times, 0)
+	for len(r.times) <= index {
+		r.times, r.ordinals = append(r.times, 0), append(r.ordinals, 0)
 		e.verdicts = append(e.verdicts, 0)
 	}
-	if e.verdicts[e.from+index] != 0 {
+	if e.verdicts[r.from+index] != 0 {
 		return false
 	}
-	e.verdicts[e.from+index], e.times[index] = verdict, result.Seconds
+	e.verdicts[r.from+index], r.times[index], r.ordinals[index] = verdict, result.Seconds, result.Ordinal
 	last := &e.defaults[len(e.defaults)-1]
-	if !e.used {
-		e.used, *last = true, result.Seconds
+	if !r.used {
+		r.used, *last = true, result.Seconds
 	}
-	e.differ = e.differ || *last != result.Seconds
+	r.differ = r.differ || *last != result.Seconds
+	r.repeated = r.repeated || result.Ordinal != 0
 	return true
 }
 
@@ -59,14 +64,19 @@ func (e *entryArgs) finish() error {
 	if err != nil {
 		return err
 	}
-	e.counts = append(e.counts, end-int32(e.from))
-	e.firstVerdicts = append(e.firstVerdicts, int32(e.from)+1)
-	first := int32(0)
-	if e.differ {
-		first = int32(len(e.seconds)) + 1
-		e.seconds = append(e.seconds, e.times...)
+	r := &e.report
+	e.counts = append(e.counts, end-int32(r.from))
+	e.firstVerdicts = append(e.firstVerdicts, int32(r.from)+1)
+	firstSecond, firstOrdinal := int32(0), int32(0)
+	if r.differ {
+		firstSecond = int32(len(e.seconds)) + 1
+		e.seconds = append(e.seconds, r.times...)
 	}
-	e.firstSeconds = append(e.firstSeconds, first)
+	if r.repeated {
+		firstOrdinal = int32(len(e.ordinals)) + 1
+		e.ordinals = append(e.ordinals, r.ordinals...)
+	}
+	e.firstSeconds, e.firstOrdinals = append(e.firstSeconds, firstSecond), append(e.firstOrdinals, firstOrdinal)
 	return nil
 }
 
@@ -75,7 +85,9 @@ func (e *entryArgs) set(args *arguments) {
 	args.set("report_entries", e.counts)
 	args.set("report_first_verdict", e.firstVerdicts)
 	args.set("report_first_second", e.firstSeconds)
+	args.set("report_first_ordinal", e.firstOrdinals)
 	args.set("report_result_seconds", e.defaults)
 	args.set("entry_verdicts", e.verdicts)
 	args.set("entry_seconds", e.seconds)
+	args.set("entry_ordinals", e.ordinals)
 }

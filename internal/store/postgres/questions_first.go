@@ -40,9 +40,6 @@ func (s *resultReader) first(ctx context.Context, q engine.OrderQuery) (engine.R
 	}
 	page := engine.RowPage{More: len(rows) > q.Limit}
 	rows = rows[:min(len(rows), q.Limit)]
-	if q.Duplicates {
-		page.Duplicates, err = questions.DuplicatesOf(ctx, s, rows)
-	}
 	page.Rows = questions.ResultRows(rows)
 	return page, err
 }

@@ -39,7 +39,7 @@ type pageRow struct {
 }
 
 func (r *pageRow) fields() []any {
-	return []any{&r.Object, &r.Index, &r.Seconds, &r.Verdict, &r.subject}
+	return []any{&r.Object, &r.Index, &r.Seconds, &r.Verdict, &r.Ordinal, &r.subject}
 }
 
 func (r *pageRow) numbers() questions.Numbers {
@@ -48,30 +48,6 @@ func (r *pageRow) numbers() questions.Numbers {
 		n.Subject = *r.subject
 	}
 	return n
-}
-
-// ReadDuplicates implements questions.Source. The numbers of the reports are known, so that these are not looked up by
-// their keys again.
-func (s *resultReader) ReadDuplicates(ctx context.Context, of *questions.Duplicates) ([]questions.Row, error) {
-	if err := s.plan(ctx, fixedPlans); err != nil {
-		return nil, err
-	}
-	rows, err := s.tx.Query(ctx, resultsOfDuplicates, s.cluster, of.Reports, of.Subjects)
-	if err != nil {
-		return nil, err
-	}
-	var row pageRow
-	var source, policy, rule string
-	var page []questions.Numbers
-	if _, err := pgx.ForEachRow(rows, append(row.fields(), &source, &policy, &rule), func() error {
-		if n := row.numbers(); of.Has(&n, source, policy, rule) {
-			page = append(page, n)
-		}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	return s.rowsOf(ctx, page)
 }
 
 // rowsOf adds what rows refer to.

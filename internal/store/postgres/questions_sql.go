@@ -174,14 +174,15 @@ func (q *question) addSelective(part engine.Part, f *engine.Filter, ids []int64,
 }
 
 // resultsOfReport are the results x of report r: the entries in its row, and those in table result.
-const resultsOfReport = `SELECT (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+const resultsOfReport = `SELECT (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds,
+		coalesce(r.ordinals[e.place], 0) AS ordinal
 	FROM unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE e.verdict <> 0
-	UNION ALL SELECT y.idx, y.verdict, y.subject, y.seconds FROM docket.result y WHERE y.cluster + 0 = $1 AND y.object = r.object`
+	UNION ALL SELECT y.idx, y.verdict, y.subject, y.seconds, coalesce(y.ordinal, 0) FROM docket.result y WHERE y.cluster + 0 = $1 AND y.object = r.object`
 
 // pageColumns are what is read of each row, of a report r and a result x.
 const (
-	pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.subject"
-	pageWidth   = 5 // columns
+	pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.ordinal, x.subject"
+	pageWidth   = 6 // columns
 )
 
 // addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which
@@ -221,14 +222,6 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 	}
 }
 
-// resultsOfDuplicates selects the results of the reports $2 that are about the subjects $3, 0 for none, with what tells
-// duplicates.
-const resultsOfDuplicates = "SELECT " + pageColumns + `, v.source, v.policy, v.rule FROM unnest($2::int8[]) AS w(object)
-CROSS JOIN LATERAL (SELECT * FROM docket.report WHERE cluster = $1 AND object = w.object LIMIT 1) r
-CROSS JOIN LATERAL (` + resultsOfReport + ` OFFSET 0) x
-CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict LIMIT 1) v
-WHERE coalesce(x.subject, 0) = ANY($3::int8[])`
-
 // byNumber selects the rows of a table by their numbers, $2.
 func byNumber(columns, table, number string) string {
 	return "SELECT t." + number + ", " + columns + " FROM unnest($2::int8[]) AS w(number) CROSS JOIN LATERAL (SELECT * FROM docket." + table +
@@ -252,12 +245,12 @@ func (q *question) addReportResults(reports *engine.Filter, confined bool) {
 	// Twice, and not in a join of both: most results are in the rows of their reports.
 	q.WriteString(`(
 	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
-		coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+		coalesce(r.seconds[e.place], r.result_seconds) AS seconds, coalesce(r.ordinals[e.place], 0) AS ordinal
 	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
 	UNION ALL
-	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
+	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds, coalesce(y.ordinal, 0)
 	FROM docket.report r ` + own + ` WHERE r.cluster = $1`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`

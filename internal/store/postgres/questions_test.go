@@ -36,7 +36,7 @@ func questionStatements() map[string]string {
 	add("results of a namespace", func(q *question) { q.addResults(&templates, confined) })
 	add("first of a namespace", func(q *question) { q.addFirst(&engine.OrderQuery{OrderBy: engine.FieldSeverity, Limit: 1}, confined) })
 	for name, sql := range map[string]string{
-		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber, "duplicates": resultsOfDuplicates,
+		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber,
 	} {
 		add(name, func(q *question) { q.WriteString(sql) })
 	}

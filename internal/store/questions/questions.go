@@ -86,9 +86,6 @@ type Source interface {
 	// Read returns the first rows in some windows that meet a condition, in the order of windows and keys. Those of a
 	// report are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
-
-	// ReadDuplicates returns all rows that are duplicates of some rows, and these, in any order.
-	ReadDuplicates(ctx context.Context, of *Duplicates) ([]Row, error)
 }
 
 // Rows answers a RowQuery, which was checked, without the State.
@@ -116,11 +113,6 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 	if len(rows) >= q.Limit {
 		page.More = true // Perhaps. The last report may have further rows.
 		if rows, err = complete(ctx, source, q, rows); err != nil {
-			return engine.RowPage{}, err
-		}
-	}
-	if q.Duplicates {
-		if page.Duplicates, err = DuplicatesOf(ctx, source, rows); err != nil {
 			return engine.RowPage{}, err
 		}
 	}
@@ -156,7 +148,7 @@ func RowsAbout(ctx context.Context, source Source, namespace string, kinds []eng
 // inOrder puts the rows of each report in order.
 func inOrder(rows []Row) []engine.ResultRow {
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(a.Report.Compare(b.Report.ReportPlace), cmp.Compare(a.Index, b.Index), cmp.Compare(a.At.Subject, b.At.Subject))
+		return cmp.Or(a.Report.Compare(b.Report.ReportPlace), cmp.Compare(a.Index, b.Index), cmp.Compare(a.At.Subject, b.At.Subject), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	return ResultRows(rows)
 }

@@ -55,10 +55,6 @@ func (f *fake) Read(_ context.Context, windows []questions.Window, condition que
 	return nil, nil
 }
 
-func (f *fake) ReadDuplicates(context.Context, *questions.Duplicates) ([]questions.Row, error) {
-	return nil, nil
-}
-
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	kinds := []engine.ReportKind{{Kind: "A", Resource: "/a/"}, {Kind: "B", Resource: "/b/"}}

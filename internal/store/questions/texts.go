@@ -4,9 +4,7 @@
 package questions
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -14,7 +12,7 @@ import (
 // Numbers are a row as tables have it, without the texts that rows share. A page of 500 results has a few dozen
 // verdicts, and texts are most of what reading a row costs.
 type Numbers struct {
-	Object, Index, Seconds, Verdict int64
+	Object, Index, Seconds, Verdict, Ordinal int64
 	// Subject is the result's own, or else the scope of the report; 0 for none.
 	Subject int64
 }
@@ -59,7 +57,9 @@ func (t *Texts) Rows(page []Numbers) ([]Row, error) {
 	for i := range page {
 		n := &page[i]
 		row := Row{At: *n, ResultRow: engine.ResultRow{
-			Report: t.Reports[n.Object], Result: engine.Result{Index: int32(n.Index), Seconds: n.Seconds, Verdict: t.Verdicts[n.Verdict]},
+			Report: t.Reports[n.Object], Result: engine.Result{
+				Index: int32(n.Index), Seconds: n.Seconds, Ordinal: int32(n.Ordinal), Verdict: t.Verdicts[n.Verdict],
+			},
 		}}
 		switch {
 		case row.Report == nil:
@@ -71,47 +71,4 @@ func (t *Texts) Rows(page []Numbers) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// Duplicates are what is known of the results of which duplicates are looked for: engine.Identity, with numbers of
-// reports and subjects. Reports may have very many results, so that an engine keeps none of those that have no
-// duplicate here.
-type Duplicates struct {
-	// Reports and Subjects are the numbers in the results, each once and in order; 0 is none.
-	Reports, Subjects []int64
-
-	known map[duplicate]struct{}
-}
-
-type duplicate struct {
-	object, subject      int64
-	source, policy, rule string
-}
-
-func newDuplicates(rows []Row) *Duplicates {
-	t := &Duplicates{known: make(map[duplicate]struct{}, len(rows))}
-	for i := range rows {
-		at, verdict := &rows[i].At, rows[i].Verdict
-		t.known[duplicate{at.Object, at.Subject, verdict.Source, verdict.Policy, verdict.Rule}] = struct{}{}
-		t.Reports, t.Subjects = append(t.Reports, at.Object), append(t.Subjects, at.Subject)
-	}
-	slices.Sort(t.Reports)
-	slices.Sort(t.Subjects)
-	t.Reports, t.Subjects = slices.Compact(t.Reports), slices.Compact(t.Subjects)
-	return t
-}
-
-// Has reports whether a result is, or has a duplicate, among them: given its numbers, and three texts of its verdict.
-func (t *Duplicates) Has(at *Numbers, source, policy, rule string) bool {
-	_, has := t.known[duplicate{at.Object, at.Subject, source, policy, rule}]
-	return has
-}
-
-// DuplicatesOf returns RowPage.Duplicates of some rows.
-func DuplicatesOf(ctx context.Context, source Source, rows []Row) ([]engine.ResultRow, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	duplicates, err := source.ReadDuplicates(ctx, newDuplicates(rows))
-	return inOrder(duplicates), err
 }

@@ -27,10 +27,10 @@ VALUES (?, ?, ` + placeholders(engine.SubjectColumns) + ") ON CONFLICT (cluster,
 const (
 	deleteReport = "DELETE FROM report WHERE cluster = ? AND object = ? RETURNING scope"
 
-	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, seconds)
-= (excluded.idx, excluded.verdict, excluded.subject, excluded.seconds)`
-	selectResults = "SELECT idx, verdict, subject, seconds FROM result WHERE cluster = ? AND object = ? ORDER BY position"
+	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds, ordinal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, seconds, ordinal)
+= (excluded.idx, excluded.verdict, excluded.subject, excluded.seconds, excluded.ordinal)`
+	selectResults = "SELECT idx, verdict, subject, seconds, ordinal FROM result WHERE cluster = ? AND object = ? ORDER BY position"
 	deleteResults = "DELETE FROM result WHERE cluster = ? AND object = ? AND position >= ? RETURNING verdict, subject"
 )
 
@@ -111,12 +111,14 @@ func (c *change) deriveReport(d derivation) error {
 type result struct {
 	index, verdict int64
 	// subject is an int64 or nil.
-	subject any
-	seconds int64
+	subject          any
+	seconds, ordinal int64
 }
 
 // scan reads a row of selectResults.
-func (r *result) scan(row []driver.Value) { scan(row, &r.index, &r.verdict, &r.subject, &r.seconds) }
+func (r *result) scan(row []driver.Value) {
+	scan(row, &r.index, &r.verdict, &r.subject, &r.seconds, &r.ordinal)
+}
 
 // resultsOf makes rows of a projection and stores what they refer to.
 func (c *change) resultsOf(p *engine.Projection) ([]result, error) {
@@ -134,7 +136,7 @@ func (c *change) resultsOf(p *engine.Projection) ([]result, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, result{index: int64(r.Index), verdict: verdict, subject: subject, seconds: r.Seconds})
+		rows = append(rows, result{index: int64(r.Index), verdict: verdict, subject: subject, seconds: r.Seconds, ordinal: int64(r.Ordinal)})
 	}
 	return rows, nil
 }
@@ -171,7 +173,7 @@ func (c *change) deriveResults(d derivation) error {
 			c.writer.dropped.Verdict(old[i].verdict)
 			c.writer.dropSubject(old[i].subject)
 		}
-		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.object, int64(i), r.index, r.verdict, r.subject, r.seconds)
+		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.object, int64(i), r.index, r.verdict, r.subject, r.seconds, r.ordinal)
 		if err != nil {
 			return err
 		}

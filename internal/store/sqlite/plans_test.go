@@ -102,7 +102,6 @@ func questionStatements() map[string]string {
 	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
 	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
 	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
-	all["resultsOfDuplicates"], all["identitiesByNumber"] = resultsOfDuplicates, identitiesByNumber
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
 	for name, f := range map[string]*engine.Filter{

@@ -53,7 +53,7 @@ const (
 	// Primary key of object, and large_created.
 	selectRowsOf = `SELECT coalesce((SELECT l.object FROM large AS l INDEXED BY large_created WHERE l.cluster = o.cluster AND l.created = o.created),
 o.created) FROM object AS o WHERE o.cluster = ? AND o.resource = ? AND o.key = ?`
-	insertResult = "INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	insertResult = "INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds, ordinal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 // large is a row of table large: the number that the rows of a report are under, and how many there are.
@@ -139,7 +139,7 @@ func stagedRows(p *engine.Projection) []stagedRow {
 		if _, ok := subjects[r.Subject]; !ok {
 			subjects[r.Subject] = r.Subject.ID()
 		}
-		rows[i] = stagedRow{result{int64(r.Index), verdicts[r.Verdict], subjects[r.Subject], r.Seconds}, int64(i), r}
+		rows[i] = stagedRow{result{int64(r.Index), verdicts[r.Verdict], subjects[r.Subject], r.Seconds, int64(r.Ordinal)}, int64(i), r}
 	}
 	return rows
 }
@@ -213,7 +213,7 @@ func (c *change) stageRow(object int64, row stagedRow) error {
 	if _, _, err := c.outcome(row.verdict); err != nil {
 		return err
 	}
-	_, err := c.conn.exec(insertResult, c.engine.cluster, object, row.position, row.index, row.verdict, row.subject, row.seconds)
+	_, err := c.conn.exec(insertResult, c.engine.cluster, object, row.position, row.index, row.verdict, row.subject, row.seconds, row.ordinal)
 	return err
 }
 

@@ -89,9 +89,6 @@ func (s *resultReader) first(q engine.OrderQuery) (engine.RowPage, error) {
 	rows := kept.inOrder()
 	page := engine.RowPage{More: len(rows) > q.Limit}
 	whole, err := s.rowsAt(rows[:min(len(rows), q.Limit)])
-	if err == nil && q.Duplicates {
-		page.Duplicates, err = questions.DuplicatesOf(s.ctx, s, whole)
-	}
 	page.Rows = questions.ResultRows(whole)
 	return page, err
 }

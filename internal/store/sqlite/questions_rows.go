@@ -63,7 +63,7 @@ func (s *resultReader) readRows(sql *sqlText) ([]questions.Row, error) {
 // numbersOf takes pageColumns, the first of a row.
 func numbersOf(row []driver.Value) (n questions.Numbers) {
 	var subject any
-	scan(row, &n.Object, &n.Index, &n.Seconds, &n.Verdict, &subject)
+	scan(row, &n.Object, &n.Index, &n.Seconds, &n.Verdict, &n.Ordinal, &subject)
 	n.Subject, _ = subject.(int64)
 	return n
 }

@@ -169,14 +169,7 @@ const (
 )
 
 // pageColumns are what is read of each row, of a report r and a result x.
-const pageColumns = "x.object, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope)"
-
-// resultsOfDuplicates selects the results of some reports that are about some subjects, 0 for none: ?1 and ?3 are lists
-// of the numbers of these in JSON, ?2 the cluster. The first result of each report is always among them.
-const resultsOfDuplicates = "SELECT " + pageColumns + ` FROM json_each(?1) AS w
-CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value
-CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object
-WHERE x.position = 0 OR coalesce(x.subject, r.scope, 0) IN (SELECT value FROM json_each(?3))`
+const pageColumns = "x.object, x.idx, x.seconds, x.verdict, x.ordinal, coalesce(x.subject, r.scope)"
 
 // What rows share, by its numbers: ?1 is a list of these in JSON, ?2 the cluster. By primary keys.
 var (
@@ -184,8 +177,7 @@ var (
 FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value`
 	verdictsByNumber = "SELECT v.id, " + engine.ColumnList(engine.VerdictColumns, "v.") +
 		" FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
-	identitiesByNumber = "SELECT v.id, v.source, v.policy, v.rule FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
-	subjectsByNumber   = "SELECT s.id, " + engine.ColumnList(engine.SubjectColumns, "s.") +
+	subjectsByNumber = "SELECT s.id, " + engine.ColumnList(engine.SubjectColumns, "s.") +
 		" FROM json_each(?1) AS w CROSS JOIN subject AS s ON s.cluster = ?2 AND s.id = w.value"
 )
 

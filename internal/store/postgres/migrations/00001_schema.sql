@@ -164,6 +164,7 @@ CREATE TABLE docket.report (
     source         text NOT NULL,
     verdicts       int8[],        -- verdict.id of entry i at i + 1, 0 for one that has rows in result; null for none
     seconds        int8[],        -- their times, where they differ
+    ordinals       int4[],        -- how many before each have the same scope, source, policy and rule; null where none has
     PRIMARY KEY (object, cluster)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX report_scope ON docket.report (scope, cluster) WHERE scope IS NOT NULL;
@@ -179,7 +180,8 @@ CREATE TABLE docket.result (
     subject int8,          -- subject.id; null for none
     seconds int8 NOT NULL, -- Unix time; 0 for none
     cluster int4 NOT NULL,
-    idx     int4 NOT NULL  -- of the entry in the report
+    idx     int4 NOT NULL, -- of the entry in the report
+    ordinal int4           -- how many before it in the report have the same subject, source, policy and rule; null for none
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX result_object ON docket.result (object, cluster);
 CREATE INDEX result_verdict ON docket.result (verdict, cluster);

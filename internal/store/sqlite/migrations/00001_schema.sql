@@ -132,6 +132,7 @@ CREATE TABLE result (
     verdict  INTEGER NOT NULL, -- verdict.id
     subject  INTEGER,          -- subject.id; null for report.scope
     seconds  INTEGER NOT NULL, -- Unix time; 0 for none
+    ordinal  INTEGER NOT NULL DEFAULT 0, -- how many before it in the report have the same subject, source, policy and rule
     PRIMARY KEY (cluster, object, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX result_subject ON result (cluster, subject) WHERE subject IS NOT NULL;
