@@ -5,7 +5,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,39 +16,28 @@ import (
 const questionConns = 2
 
 // Rows implements engine.Questions.
-func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPage, err error) {
-	if err := q.Check(); err != nil {
-		return page, fmt.Errorf("read results: %w", err)
-	}
-	err = e.ask(ctx, "read results", "", func(ctx context.Context, s *resultReader) (err error) {
-		page, err = questions.Rows(ctx, s, q)
-		page.State = s.state
-		return err
-	})
-	return page, err
+func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
+	return questions.Rows(ctx, e.askTables, q)
 }
 
 // RowsAbout implements engine.Questions.
-func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (page engine.RowPage, err error) {
-	err = e.ask(ctx, "read results about a subject", "", func(ctx context.Context, s *resultReader) (err error) {
-		page, err = questions.RowsAbout(ctx, s, namespace, kinds, id)
-		page.State = s.state
-		return err
-	})
-	return page, err
+func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
+	return questions.RowsAbout(ctx, e.askTables, namespace, kinds, id)
 }
 
 // Count implements engine.Questions.
-func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.Counts, err error) {
-	if err := q.Check(); err != nil {
-		return counts, fmt.Errorf("count results: %w", err)
-	}
-	err = e.ask(ctx, "count results", q.Cluster, func(ctx context.Context, s *resultReader) (err error) {
-		counts, err = s.count(ctx, q)
-		counts.State = s.state
-		return err
-	})
-	return counts, err
+func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	return questions.Count(ctx, e.askTables, q)
+}
+
+// First implements engine.Questions.
+func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	return questions.First(ctx, e.askTables, q)
+}
+
+// askTables is a questions.Ask.
+func (e *Engine) askTables(ctx context.Context, what, cluster string, f func(context.Context, questions.Tables) error) error {
+	return e.ask(ctx, what, cluster, func(ctx context.Context, s *resultReader) error { return f(ctx, s) })
 }
 
 // resultReader is a snapshot in which a question is answered.
@@ -77,7 +65,16 @@ const (
 	freePlans                   // By statistics: what reads whole tables.
 )
 
-var _ questions.Source = (*resultReader)(nil)
+var _ questions.Tables = (*resultReader)(nil)
+
+// State implements questions.Tables.
+func (s *resultReader) State() engine.State { return s.state }
+
+// Tallied implements questions.Tables.
+func (s *resultReader) Tallied() bool { return s.tallied }
+
+// Plans implements questions.Tables.
+func (s *resultReader) Plans() bool { return true }
 
 // ask runs work in one snapshot, on a connection for questions, about a cluster: "" for the engine's own.
 func (e *Engine) ask(ctx context.Context, what, cluster string, work func(ctx context.Context, s *resultReader) error) error {
@@ -138,7 +135,7 @@ func (s *resultReader) plan(ctx context.Context, how planning) error {
 	return err
 }
 
-// Places implements questions.Source. What was not moved to the counters yet may be anything.
+// Places implements questions.Tables. What was not moved to the counters yet may be anything.
 func (s *resultReader) Places(ctx context.Context, counted *engine.Filter, from questions.Place, _ int) ([]questions.Place, error) {
 	if !isText(from.Namespace) || !isText(from.Kind) {
 		from = questions.Place{} // The caller leaves out what is too much.
@@ -158,19 +155,7 @@ func (s *resultReader) Places(ctx context.Context, counted *engine.Filter, from 
 	})
 }
 
-// Counted implements questions.Source.
-func (s *resultReader) Counted(ctx context.Context, q engine.CountQuery) (int64, bool, error) {
-	if !s.tallied {
-		return 0, false, nil
-	}
-	counts, err := s.count(ctx, q)
-	if err != nil {
-		return 0, false, err
-	}
-	return counts.Counts[0].Results, true, nil
-}
-
-// Selective implements questions.Source.
+// Selective implements questions.Tables.
 func (s *resultReader) Selective(
 	ctx context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int,
 ) ([]engine.ReportPlace, bool, error) {
@@ -218,7 +203,7 @@ func plansOf(part engine.Part, ids []int64) planning {
 	return fixedPlans
 }
 
-// Read implements questions.Source.
+// Read implements questions.Tables.
 func (s *resultReader) Read(ctx context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
 	in, err := s.windows(ctx, windows)
 	if err != nil || len(in.resources) == 0 {
@@ -256,24 +241,22 @@ func (s *resultReader) windows(ctx context.Context, windows []questions.Window) 
 	return in, nil
 }
 
-// count answers a query.
-func (s *resultReader) count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
-	if q.Namespace != nil && !isText(*q.Namespace) {
-		q.Filter = engine.Negate(nil)
-		q.Namespace = nil
-	}
+// CountCounters implements questions.Tables.
+func (s *resultReader) CountCounters(ctx context.Context, q *engine.CountQuery, filter *engine.Filter) (engine.Counts, error) {
 	sql := newQuestion(s.cluster)
-	how := countPlans
-	if q.Counted() && s.tallied {
-		sql.addCounters(&q, engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace)))
-	} else {
-		filter, err := questions.Weigh(ctx, s, q.Kinds, q.Namespace, q.Filter)
-		if err != nil {
-			return engine.Counts{}, err
-		}
-		how = freePlans
-		sql.addResults(&q, engine.Both(filter, questions.InScope(q.Kinds, q.Namespace)))
-	}
+	sql.addCounters(q, filter)
+	return s.count(ctx, q, sql, countPlans)
+}
+
+// CountResults implements questions.Tables.
+func (s *resultReader) CountResults(ctx context.Context, q *engine.CountQuery, from questions.Selection) (engine.Counts, error) {
+	sql := newQuestion(s.cluster)
+	sql.addResults(q, from.Filter)
+	return s.count(ctx, q, sql, freePlans)
+}
+
+// count runs a statement that answers a query.
+func (s *resultReader) count(ctx context.Context, q *engine.CountQuery, sql *question, how planning) (engine.Counts, error) {
 	rows, err := s.query(ctx, sql, how)
 	if err != nil {
 		return engine.Counts{}, err

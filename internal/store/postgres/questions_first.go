@@ -13,35 +13,11 @@ import (
 	"github.com/docket-project/docket/internal/store/questions"
 )
 
-// First implements engine.Questions.
-func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.RowPage, err error) {
-	if err := q.Check(); err != nil {
-		return page, fmt.Errorf("read results in order: %w", err)
-	}
-	err = e.ask(ctx, "read results in order", q.Cluster, func(ctx context.Context, s *resultReader) (err error) {
-		page, err = s.first(ctx, q)
-		page.State = s.state
-		return err
-	})
-	return page, err
-}
-
-// first answers a query.
-func (s *resultReader) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
-	filter, err := questions.Weigh(ctx, s, q.Kinds, q.Namespace, q.Filter)
-	if err != nil {
-		return engine.RowPage{}, err
-	}
+// First implements questions.Tables.
+func (s *resultReader) First(ctx context.Context, q *engine.OrderQuery, from questions.Selection) ([]questions.Row, error) {
 	sql := newQuestion(s.cluster)
-	sql.addFirst(&q, engine.Both(filter, questions.InScope(q.Kinds, q.Namespace)))
-	rows, err := s.readRows(ctx, sql, freePlans)
-	if err != nil {
-		return engine.RowPage{}, err
-	}
-	page := engine.RowPage{More: len(rows) > q.Limit}
-	rows = rows[:min(len(rows), q.Limit)]
-	page.Rows = questions.ResultRows(rows)
-	return page, err
+	sql.addFirst(q, from.Filter)
+	return s.readRows(ctx, sql, freePlans)
 }
 
 // orderKey is an expression that rows are ordered by, and its value in the row that they are to be behind.

@@ -26,16 +26,38 @@ type fake struct {
 	read                 []string
 	// calls are the parts of results of which few were looked for, and what was counted in all namespaces.
 	calls []string
-	// condition is the last one.
+	// condition is the last one, and selection what was to be counted or put in order.
 	condition questions.Condition
+	selection questions.Selection
+	plans     bool
 }
 
-func (f *fake) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
-	if q.Namespace != nil {
-		return f.ofNamespace, f.ofNamespace > 0, nil
+// ask is a questions.Ask.
+func (f *fake) ask(ctx context.Context, _, _ string, answer func(context.Context, questions.Tables) error) error {
+	return answer(ctx, f)
+}
+
+func (f *fake) State() engine.State { return engine.State{} }
+func (f *fake) Tallied() bool       { return f.counted > 0 || f.ofNamespace > 0 }
+func (f *fake) Plans() bool         { return f.plans }
+
+func (f *fake) CountCounters(_ context.Context, _ *engine.CountQuery, filter *engine.Filter) (engine.Counts, error) {
+	results := f.ofNamespace
+	if _, in := filter.Demands(engine.FieldNamespace); !in {
+		f.calls = append(f.calls, "count")
+		results = f.counted
 	}
-	f.calls = append(f.calls, "count")
-	return f.counted, f.counted > 0, nil
+	return engine.Counts{Counts: []engine.Count{{Results: results}}}, nil
+}
+
+func (f *fake) CountResults(_ context.Context, _ *engine.CountQuery, from questions.Selection) (engine.Counts, error) {
+	f.selection = from
+	return engine.Counts{}, nil
+}
+
+func (f *fake) First(_ context.Context, _ *engine.OrderQuery, from questions.Selection) ([]questions.Row, error) {
+	f.selection = from
+	return nil, nil
 }
 
 func (f *fake) Places(context.Context, *engine.Filter, questions.Place, int) ([]questions.Place, error) {
@@ -99,7 +121,7 @@ func TestWindows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.q.Kinds, test.q.Limit = kinds, 10
-			if _, err := questions.Rows(t.Context(), &test.source, test.q); err != nil {
+			if _, err := questions.Rows(t.Context(), test.source.ask, test.q); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(test.source.read, test.want) {
@@ -137,7 +159,7 @@ func TestNamespaceIsSeparate(t *testing.T) {
 			t.Parallel()
 			source := fake{few: []engine.ReportPlace{{Namespace: "m", Kind: "A", Name: "z"}}, counted: 5000, ofNamespace: test.results}
 			test.q.Kinds, test.q.Limit = []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, 10
-			if _, err := questions.Rows(t.Context(), &source, test.q); err != nil {
+			if _, err := questions.Rows(t.Context(), source.ask, test.q); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(source.calls, test.calls) || !source.condition.Confined || source.condition.Entries != 0 {
@@ -173,19 +195,81 @@ func TestWeigh(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := questions.Weigh(t.Context(), &test.source, kinds, test.namespace, test.filter)
+			q := engine.CountQuery{Kinds: kinds, Namespace: test.namespace, Filter: test.filter, Limit: 1}
+			_, err := questions.Count(t.Context(), test.source.ask, q)
 			var costly *engine.CostlyError
 			if errors.As(err, &costly) != (test.refused != "") || err != nil && !strings.Contains(err.Error(), test.refused) {
 				t.Errorf("got %v", err)
 			}
-			if err == nil && got == nil {
+			if err == nil && !test.source.selection.Filter.Has(engine.FieldMessage) {
 				t.Error("the filter is gone")
 			}
 		})
 	}
-	got, err := questions.Weigh(t.Context(), &fake{}, kinds, nil, engine.Both(messages(1), fail))
-	if diff := cmp.Diff(engine.Both(fail, messages(1)), got); err != nil || diff != "" {
+	source := fake{plans: true}
+	_, err := questions.Count(t.Context(), source.ask, engine.CountQuery{Kinds: kinds, Filter: engine.Both(messages(1), fail), Limit: 1})
+	want := questions.Selection{Whole: true, Filter: engine.Both(engine.Both(fail, messages(1)), engine.Equal(engine.FieldReportKind, "A"))}
+	if diff := cmp.Diff(want, source.selection); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestSelections: what is counted or put in order is read in the way that reads least, unless the engine plans itself.
+func TestSelections(t *testing.T) {
+	t.Parallel()
+	few := []engine.ReportPlace{{Namespace: "m", Kind: "A", Name: "z"}}
+	kinds, namespace, policy := []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, "m", engine.Equal(engine.FieldPolicy, "p")
+	message := &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}}
+	pods := engine.Equal(engine.FieldSubjectKind, "Pod")
+	for name, test := range map[string]struct {
+		source fake
+		q      engine.CountQuery
+		want   string
+	}{
+		"everything":           {fake{}, engine.CountQuery{Subjects: true}, "whole"},
+		"few":                  {fake{few: few}, engine.CountQuery{Filter: pods}, "[m/z m/z\x01)"},
+		"many":                 {fake{}, engine.CountQuery{Filter: pods}, "whole"},
+		"a namespace":          {fake{few: few}, engine.CountQuery{Namespace: &namespace, Filter: pods}, "[m/ m0)"},
+		"an engine that plans": {fake{few: few, plans: true, ofNamespace: 1}, engine.CountQuery{Filter: pods}, "whole"},
+		"verdicts": {fake{ofNamespace: 1}, engine.CountQuery{Filter: &engine.Filter{Operator: engine.Not, Operands: []*engine.Filter{{
+			Operator: engine.In, Field: engine.Property("a"), Values: []string{"b"},
+		}}}}, "verdicts"},
+		"verdicts, not counted":          {fake{}, engine.CountQuery{By: []engine.Field{engine.FieldTemplate}}, "whole"},
+		"verdicts among those of others": {fake{counted: 5}, engine.CountQuery{By: []engine.Field{engine.FieldTemplate}}, "whole"},
+		"verdicts with their subjects":   {fake{ofNamespace: 1}, engine.CountQuery{Filter: engine.Both(policy, message), Subjects: true}, "whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.q.Kinds, test.q.Limit = kinds, 10
+			if _, err := questions.Count(t.Context(), test.source.ask, test.q); err != nil {
+				t.Fatal(err)
+			}
+			from := test.source.selection
+			got := ""
+			switch {
+			case from.Verdicts:
+				got = "verdicts"
+			case from.Whole:
+				got = "whole"
+			default:
+				for _, w := range from.Windows {
+					got += "[" + w.From + " " + w.To + ")"
+				}
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if test.want == "verdicts" {
+				return
+			}
+			order := engine.OrderQuery{Kinds: kinds, Namespace: test.q.Namespace, Filter: test.q.Filter, OrderBy: engine.FieldSeconds, Limit: 1}
+			if _, err := questions.First(t.Context(), test.source.ask, order); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(from, test.source.selection); diff != "" {
+				t.Errorf("an order reads something else (-count +order):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -210,7 +294,7 @@ func TestEntries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.q.Kinds, test.q.Limit = []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, 10
-			if _, err := questions.Rows(t.Context(), &test.source, test.q); err != nil {
+			if _, err := questions.Rows(t.Context(), test.source.ask, test.q); err != nil {
 				t.Fatal(err)
 			}
 			if entries := test.source.condition.Entries; len(test.source.read) == 0 || entries != test.want {

@@ -21,37 +21,28 @@ import (
 const questionTimeout = 30 * time.Second
 
 // Rows implements engine.Questions.
-func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (page engine.RowPage, err error) {
-	if err = q.Check(); err == nil {
-		err = e.ask(ctx, "", func(s *resultReader) (err error) {
-			page, err = questions.Rows(s.ctx, s, q)
-			page.State = s.state
-			return err
-		})
-	}
-	return page, classify("read results", err)
+func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
+	return questions.Rows(ctx, e.askTables, q)
 }
 
 // RowsAbout implements engine.Questions.
-func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (page engine.RowPage, err error) {
-	err = e.ask(ctx, "", func(s *resultReader) (err error) {
-		page, err = questions.RowsAbout(s.ctx, s, namespace, kinds, id)
-		page.State = s.state
-		return err
-	})
-	return page, classify("read results about a subject", err)
+func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
+	return questions.RowsAbout(ctx, e.askTables, namespace, kinds, id)
 }
 
 // Count implements engine.Questions.
-func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (counts engine.Counts, err error) {
-	if err = q.Check(); err == nil {
-		err = e.ask(ctx, q.Cluster, func(s *resultReader) (err error) {
-			counts, err = s.count(q)
-			counts.State = s.state
-			return err
-		})
-	}
-	return counts, classify("count results", err)
+func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	return questions.Count(ctx, e.askTables, q)
+}
+
+// First implements engine.Questions.
+func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	return questions.First(ctx, e.askTables, q)
+}
+
+// askTables is a questions.Ask.
+func (e *Engine) askTables(ctx context.Context, what, cluster string, f func(context.Context, questions.Tables) error) error {
+	return classify(what, e.ask(ctx, cluster, func(s *resultReader) error { return f(s.ctx, s) }))
 }
 
 // resultReader is a snapshot in which a question is answered.
@@ -66,7 +57,16 @@ type resultReader struct {
 	shared *questions.Texts
 }
 
-var _ questions.Source = (*resultReader)(nil)
+var _ questions.Tables = (*resultReader)(nil)
+
+// State implements questions.Tables.
+func (s *resultReader) State() engine.State { return s.state }
+
+// Tallied implements questions.Tables.
+func (s *resultReader) Tallied() bool { return s.tallied }
+
+// Plans implements questions.Tables.
+func (s *resultReader) Plans() bool { return false }
 
 // ask runs f in a snapshot of its own, on a connection for questions, about a cluster: "" for the engine's own. Its
 // context also ends with the engine.
@@ -121,7 +121,7 @@ func (e *Engine) untilClosed(ctx context.Context) (own context.Context, done fun
 	return own, cancel
 }
 
-// Places implements questions.Source.
+// Places implements questions.Tables.
 func (s *resultReader) Places(_ context.Context, counted *engine.Filter, from questions.Place, enough int) ([]questions.Place, error) {
 	var found []questions.Place
 	var sql sqlText
@@ -146,18 +146,6 @@ func (s *resultReader) Places(_ context.Context, counted *engine.Filter, from qu
 	return found, err
 }
 
-// Counted implements questions.Source.
-func (s *resultReader) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
-	if !s.tallied {
-		return 0, false, nil
-	}
-	counts, err := s.count(q)
-	if err != nil {
-		return 0, false, err
-	}
-	return counts.Counts[0].Results, true, nil
-}
-
 // windows returns windows as the JSON that statements take: names of Kubernetes and numbers.
 func (s *resultReader) windows(windows []questions.Window) (string, error) {
 	list := make([][5]any, 0, len(windows))
@@ -170,6 +158,14 @@ func (s *resultReader) windows(windows []questions.Window) (string, error) {
 	}
 	text, err := json.Marshal(list)
 	return string(text), err
+}
+
+// windowsOf returns the windows of a selection, "" for everywhere.
+func (s *resultReader) windowsOf(from questions.Selection) (string, error) {
+	if from.Whole {
+		return "", nil
+	}
+	return s.windows(from.Windows)
 }
 
 const (
@@ -223,7 +219,7 @@ func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) (clust
 	return clusters, classify("list the clusters", err)
 }
 
-// Selective implements questions.Source.
+// Selective implements questions.Tables.
 func (s *resultReader) Selective(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
 	if part == engine.PartSubject {
 		return s.selectiveAbout(condition, namespace, limit)

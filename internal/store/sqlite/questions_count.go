@@ -4,6 +4,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql/driver"
 	"math"
 	"slices"
@@ -33,7 +34,7 @@ type groupSums struct {
 type groupCounts struct {
 	*resultReader
 
-	q      engine.CountQuery
+	q      *engine.CountQuery
 	groups map[group]*groupSums
 
 	reports, verdicts, subjects, days fieldValues
@@ -41,13 +42,9 @@ type groupCounts struct {
 	policies, sources fieldValues
 }
 
-func newGroupCounts(s *resultReader, q engine.CountQuery) *groupCounts {
-	stored := func(fields ...engine.Field) fieldValues {
-		if q.Counted() && s.tallied {
-			return newValues(fields, "outcome AS o", fieldColumns.Counted, engine.PartVerdict)
-		}
-		return newValues(fields, "verdict AS v", fieldColumns.Stored, engine.PartVerdict)
-	}
+// newGroupCounts counts nothing yet. table has the fields of verdicts, in columns.
+func newGroupCounts(s *resultReader, q *engine.CountQuery, table string, column func(engine.Field) string) *groupCounts {
+	stored := func(fields ...engine.Field) fieldValues { return newValues(fields, table, column, engine.PartVerdict) }
 	c := &groupCounts{
 		resultReader: s, q: q, groups: map[group]*groupSums{},
 		reports:  newValues(q.By, "", nil, engine.PartReport),
@@ -85,26 +82,22 @@ func (c *groupCounts) load(tables ...*fieldValues) error {
 	return nil
 }
 
-// count answers a query.
-func (s *resultReader) count(q engine.CountQuery) (engine.Counts, error) {
-	var err error
-	counted := q.Counted() && s.tallied
-	if !counted {
-		if q.Filter, err = questions.Weigh(s.ctx, s, q.Kinds, q.Namespace, q.Filter); err != nil {
-			return engine.Counts{}, err
-		}
+// CountCounters implements questions.Tables.
+func (s *resultReader) CountCounters(_ context.Context, q *engine.CountQuery, filter *engine.Filter) (engine.Counts, error) {
+	c := newGroupCounts(s, q, "outcome AS o", fieldColumns.Counted)
+	err := c.readCounters(filter)
+	return c.answer(), err
+}
+
+// CountResults implements questions.Tables.
+func (s *resultReader) CountResults(_ context.Context, q *engine.CountQuery, from questions.Selection) (engine.Counts, error) {
+	c := newGroupCounts(s, q, "verdict AS v", fieldColumns.Stored)
+	if from.Verdicts {
+		err := c.readVerdicts()
+		return c.answer(), err
 	}
-	c := newGroupCounts(s, q)
-	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
-	if counted {
-		err = c.readCounters(filter)
-	} else {
-		err = c.readVerdictsOr(filter)
-	}
-	if err != nil {
-		return engine.Counts{}, err
-	}
-	return c.answer(), nil
+	err := c.readResults(from)
+	return c.answer(), err
 }
 
 // readCounters adds the counters that meet a condition.
@@ -140,37 +133,6 @@ func (c *groupCounts) readCounters(filter *engine.Filter) error {
 	}, sql.String(), sql.args...)
 }
 
-// ofVerdicts reports whether all that is asked for is in verdicts, and about all results that there are.
-func (c *groupCounts) ofVerdicts() (bool, error) {
-	parts := c.q.Filter.Parts()
-	for _, field := range c.q.By {
-		parts |= field.Part()
-	}
-	if parts&^engine.PartVerdict != 0 || c.q.Namespace != nil || c.q.Subjects || c.q.Times || c.q.Namespaces || !c.tallied {
-		return false, nil
-	}
-	others := false
-	var sql sqlText
-	sql.addCounters(c.cluster, engine.Negate(questions.InScope(c.q.Kinds, nil)), false, false)
-	err := c.scan(func(row []driver.Value) error {
-		others = row[0].(int64) > 0
-		return nil
-	}, sql.String(), sql.args...)
-	return !others, err
-}
-
-// readVerdictsOr adds what readVerdicts does where that is all, and else what readResults does.
-func (c *groupCounts) readVerdictsOr(filter *engine.Filter) error {
-	all, err := c.ofVerdicts()
-	if err != nil {
-		return err
-	}
-	if all {
-		return c.readVerdicts()
-	}
-	return c.readResults(filter)
-}
-
 // readVerdicts adds the results of each verdict that meets the filter, which the index of verdicts has. No result is
 // read.
 func (c *groupCounts) readVerdicts() error {
@@ -196,26 +158,18 @@ func (c *groupCounts) readVerdicts() error {
 	}, sql.String(), sql.args...)
 }
 
-// readResults adds the results that meet a condition.
-func (c *groupCounts) readResults(filter *engine.Filter) error {
-	windows, selective, err := questions.Windows(c.ctx, c, c.q)
+// readResults adds the results of a selection.
+func (c *groupCounts) readResults(from questions.Selection) error {
+	in, err := c.windowsOf(from)
 	if err != nil {
 		return err
 	}
-	in := ""
-	if selective {
-		if in, err = c.windows(windows); err != nil {
-			return err
-		}
-	}
-	if !selective {
+	seconds, others := from.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
+	messages := &madeMessages{}
+	if from.Whole {
 		if err := c.load(&c.verdicts, &c.policies, &c.sources, &c.subjects); err != nil {
 			return err
 		}
-	}
-	seconds, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
-	messages := &madeMessages{}
-	if !selective {
 		if messages, err = c.messages(others); err != nil {
 			return err
 		}

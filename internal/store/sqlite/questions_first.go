@@ -18,18 +18,6 @@ import (
 // program of its own for each pair. What is kept here is where the best of the rows are that were seen so far; their
 // texts are read at the end.
 
-// First implements engine.Questions.
-func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (page engine.RowPage, err error) {
-	if err = q.Check(); err == nil {
-		err = e.ask(ctx, q.Cluster, func(s *resultReader) (err error) {
-			page, err = s.first(q)
-			page.State = s.state
-			return err
-		})
-	}
-	return page, classify("read results in order", err)
-}
-
 // orderedRow is a row of table result by its key, and where it is in an order.
 type orderedRow struct {
 	engine.OrderPlace
@@ -63,34 +51,19 @@ func (t *topRows) inOrder() []orderedRow {
 	return t.rows
 }
 
-// first answers a query.
-func (s *resultReader) first(q engine.OrderQuery) (engine.RowPage, error) {
-	var err error
-	if q.Filter, err = questions.Weigh(s.ctx, s, q.Kinds, q.Namespace, q.Filter); err != nil {
-		return engine.RowPage{}, err
-	}
-	windows, selective, err := questions.Windows(s.ctx, s, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: q.Filter})
+// First implements questions.Tables.
+func (s *resultReader) First(_ context.Context, q *engine.OrderQuery, from questions.Selection) ([]questions.Row, error) {
+	in, err := s.windowsOf(from)
 	if err != nil {
-		return engine.RowPage{}, err
+		return nil, err
 	}
-	in := ""
-	if selective {
-		if in, err = s.windows(windows); err != nil {
-			return engine.RowPage{}, err
-		}
-	}
-	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
-	kept := topRows{q: &q}
+	kept := topRows{q: q}
 	var sql sqlText
-	sql.addOrdered(s.cluster, in, filter, q.OrderBy)
+	sql.addOrdered(s.cluster, in, from.Filter, q.OrderBy)
 	if err := s.scan(kept.scanner(), sql.String(), sql.args...); err != nil {
-		return engine.RowPage{}, err
+		return nil, err
 	}
-	rows := kept.inOrder()
-	page := engine.RowPage{More: len(rows) > q.Limit}
-	whole, err := s.rowsAt(rows[:min(len(rows), q.Limit)])
-	page.Rows = questions.ResultRows(whole)
-	return page, err
+	return s.rowsAt(kept.inOrder())
 }
 
 // scanner takes the rows of addOrdered.

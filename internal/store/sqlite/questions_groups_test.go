@@ -18,7 +18,7 @@ import (
 func TestManyGroups(t *testing.T) {
 	t.Parallel()
 	q := engine.CountQuery{By: []engine.Field{engine.FieldSubjectName}, OrderBy: engine.OrderResults, Descending: true, Limit: 2}
-	c := newGroupCounts(&resultReader{}, q)
+	c := newGroupCounts(&resultReader{}, &q, "", nil)
 	add := func(i int) error {
 		s, err := c.sums(group{subject: c.subjects.number(fmt.Sprint("s", i))}, "")
 		if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/store/questions"
 )
 
-// Read implements questions.Source.
+// Read implements questions.Tables.
 func (s *resultReader) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
 	places, err := s.windows(windows)
 	if err != nil {
