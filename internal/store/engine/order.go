@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxOrdered is the largest limit of an OrderQuery: engines keep that many rows in memory while they read.
+// MaxOrdered is the largest limit of an OrderQuery: databases keep that many rows in memory while they read.
 const MaxOrdered = 1000
 
 // OrderQuery asks for the first rows in an order. Reports know no order of their results' fields, so that all rows that

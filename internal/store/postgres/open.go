@@ -19,6 +19,7 @@ import (
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres/encrypted"
+	"github.com/docket-project/docket/internal/store/questions"
 )
 
 // Options of an engine.
@@ -61,6 +62,8 @@ const (
 
 // Engine keeps a cluster in a PostgreSQL database. Make one with Open.
 type Engine struct {
+	questions.Answers
+
 	options Options
 	log     *slog.Logger
 	cluster int32
@@ -121,6 +124,7 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 		listener: make(chan struct{}),
 		notifier: make(chan struct{}),
 	}
+	e.Answers = questions.New(e.askTables)
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}

@@ -15,27 +15,7 @@ import (
 // questionConns answer questions about results, which may take long. They are opened by the first question.
 const questionConns = 2
 
-// Rows implements engine.Questions.
-func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
-	return questions.Rows(ctx, e.askTables, q)
-}
-
-// RowsAbout implements engine.Questions.
-func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
-	return questions.RowsAbout(ctx, e.askTables, namespace, kinds, id)
-}
-
-// Count implements engine.Questions.
-func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
-	return questions.Count(ctx, e.askTables, q)
-}
-
-// First implements engine.Questions.
-func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
-	return questions.First(ctx, e.askTables, q)
-}
-
-// askTables is a questions.Ask.
+// askTables is the questions.Ask of the engine's answers.
 func (e *Engine) askTables(ctx context.Context, what, cluster string, f func(context.Context, questions.Tables) error) error {
 	return e.ask(ctx, what, cluster, func(ctx context.Context, s *resultReader) error { return f(ctx, s) })
 }
@@ -119,7 +99,7 @@ func (s *resultReader) query(ctx context.Context, q *question, how planning) (pg
 	if err := s.plan(ctx, how); err != nil {
 		return nil, err
 	}
-	return s.tx.Query(ctx, q.String(), q.args...)
+	return s.tx.Query(ctx, q.String(), q.Args...)
 }
 
 // plan says how the next statements are planned.

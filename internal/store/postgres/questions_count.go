@@ -44,14 +44,14 @@ func (q *question) groupBy(columns string) {
 // addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet. Both are added
 // up before anything else: where the sum is 0, there is nothing.
 func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
-	inner, keys := columnsOf(of.By, fieldColumns.Counted), names(of.By)
+	inner, keys := columnsOf(of.By, dialect.Counted), names(of.By)
 	numbers := column("subjects", false, "")
 	twice := false // Grouped by what is counted, and then without that.
 	for _, d := range distincts(of) {
 		numbers += column(d.name, d.wanted, "count(DISTINCT counted_"+d.name+")")
 		if d.wanted {
 			twice = true
-			inner += ", " + fieldColumns.Counted(d.field) + " AS counted_" + d.name
+			inner += ", " + dialect.Counted(d.field) + " AS counted_" + d.name
 			keys += ", counted_" + d.name
 		}
 	}
@@ -63,7 +63,7 @@ func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 			q.WriteString("JOIN docket." + table + " o ON o.cluster = $1 AND o.id = t." + id)
 		}
 		q.WriteString(" WHERE " + condition)
-		q.where(f, fieldColumns.Counted)
+		q.Where(f, dialect.Counted)
 	}
 	q.WriteString("SELECT * FROM (SELECT coalesce(sum(results), 0)::int8 AS results" + numbers + column("oldest", false, "") + column("newest", false, "") + names(of.By) + " FROM (")
 	if twice {
@@ -113,20 +113,20 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	}
 	numbers := column("subjects", of.Subjects, "count(DISTINCT x.subject)")
 	for _, d := range distincts(of) {
-		numbers += column(d.name, d.wanted, "count(DISTINCT "+fieldColumns.Of(d.field)+")")
+		numbers += column(d.name, d.wanted, "count(DISTINCT "+dialect.Of(d.field)+")")
 		if d.wanted {
 			parts |= d.field.Part()
 		}
 	}
 	numbers += column("oldest", of.Times, "coalesce(min(nullif(x.seconds, 0)), 0)") + column("newest", of.Times, "coalesce(max(nullif(x.seconds, 0)), 0)")
 	made := slices.ContainsFunc(of.By, isMade)
-	columns := fieldColumns.Of
+	columns := dialect.Of
 	if made {
 		columns = func(field engine.Field) string {
 			if isMade(field) {
 				return "v.made_" + strconv.Itoa(slices.Index(of.By, field))
 			}
-			return fieldColumns.Of(field)
+			return dialect.Of(field)
 		}
 	}
 	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, columns) + " FROM ")
@@ -138,7 +138,7 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	}
 	q.joinParts(parts, confined(f))
 	q.WriteString(" WHERE true")
-	q.where(others, fieldColumns.Of)
+	q.Where(others, dialect.Of)
 	q.groupBy(names(of.By))
 	q.WriteString(") g")
 	q.answer(of)
@@ -160,7 +160,7 @@ func (q *question) joinMade(by []engine.Field, f *engine.Filter, confined bool) 
 	}
 	for i, field := range by {
 		if isMade(field) {
-			q.WriteString(", " + fieldColumns.Binding(fieldColumns.Stored, q.bind)(field) + " AS made_" + strconv.Itoa(i))
+			q.WriteString(", " + q.Column(dialect.Stored)(field) + " AS made_" + strconv.Itoa(i))
 		}
 	}
 	q.WriteString(" FROM docket.verdict v WHERE v.cluster = $1")
@@ -169,7 +169,7 @@ func (q *question) joinMade(by []engine.Field, f *engine.Filter, confined bool) 
 		return f
 	}
 	verdicts, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartVerdict })
-	q.where(verdicts, fieldColumns.Stored)
+	q.Where(verdicts, dialect.Stored)
 	q.WriteString(" OFFSET 0) v ON v.id = x.verdict")
 	return others
 }
@@ -179,7 +179,7 @@ func (q *question) joinMade(by []engine.Field, f *engine.Filter, confined bool) 
 func (q *question) answer(of *engine.CountQuery) {
 	with := " WHERE "
 	for _, bound := range of.Having {
-		q.add(with+string(bound.Of)+" "+string(bound.Operator)+" ", bound.Number)
+		q.Add(with+string(bound.Of)+" "+string(bound.Operator)+" ", bound.Number)
 		with = " AND "
 	}
 	var columns []string
@@ -199,5 +199,5 @@ func (q *question) answer(of *engine.CountQuery) {
 	if len(columns) > 0 {
 		q.WriteString(" ORDER BY " + strings.Join(columns, ", "))
 	}
-	q.add(" LIMIT ", of.Limit+1)
+	q.Add(" LIMIT ", of.Limit+1)
 }

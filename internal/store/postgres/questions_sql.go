@@ -5,7 +5,6 @@ package postgres
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
@@ -20,50 +19,24 @@ const (
 
 // question is a statement under way: r is a report, x a result, v its verdict, s its subject, o and t an outcome and
 // its counter. $1 is the cluster.
-type question struct {
-	strings.Builder
+type question struct{ questions.Statement }
 
-	args []any
+func newQuestion(cluster int32) *question {
+	return &question{questions.Statement{Dialect: &dialect, Args: []any{cluster}}}
 }
 
-func newQuestion(cluster int32) *question { return &question{args: []any{cluster}} }
-
-// add appends SQL and parameters in turns.
-func (q *question) add(parts ...any) {
-	for i, part := range parts {
-		if i%2 == 0 {
-			q.WriteString(part.(string))
-		} else {
-			q.WriteString(q.bind(part))
-		}
-	}
-}
-
-// bind returns the placeholder of a parameter.
-func (q *question) bind(value any) string {
+// placeholder returns that of a parameter.
+func placeholder(n int, value any) string {
 	kind := ""
 	switch value.(type) {
 	case string:
 		kind = "::text"
-	case int, int64:
+	case int64:
 		kind = "::int8"
 	case []int64:
 		kind = "::int8[]"
 	}
-	q.args = append(q.args, value)
-	return "$" + strconv.Itoa(len(q.args)) + kind
-}
-
-// where appends a condition. Texts that the server can't store are in no row.
-func (q *question) where(f *engine.Filter, column func(engine.Field) string) {
-	if f == nil {
-		return
-	}
-	q.WriteString(" AND (" + storable(f).SQL(engine.Dialect{
-		Column: fieldColumns.Binding(column, q.bind), Bind: q.bind,
-		Position: func(text, in string) string { return "strpos(" + in + ", " + text + ")" },
-		Ends:     func(text, with string) string { return "right(" + text + ", length(" + with + ")) = " + with },
-	}) + ")")
+	return "$" + strconv.Itoa(n) + kind
 }
 
 // storable returns the filter without the values that are no text.
@@ -84,15 +57,23 @@ func storable(f *engine.Filter) *engine.Filter {
 	return &out
 }
 
-// fieldColumns are those of results in the dialect of this engine.
-var fieldColumns = questions.Columns{
-	Bool:     func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
-	Message:  "docket.message(v.message, s.name, s.namespace, s.uid)",
-	Template: "docket.message(v.message, '{name}', '{namespace}', '{uid}')",
-	Property: func(name string, bind func(any) string) string {
-		return "coalesce(nullif(v.properties, '')::jsonb ->> " + bind(name) + ", '')"
+// dialect is how statements are written for this engine. Texts that the server can't store are in no row.
+var dialect = questions.Dialect{
+	Columns: questions.Columns{
+		Bool:     func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
+		Message:  "docket.message(v.message, s.name, s.namespace, s.uid)",
+		Template: "docket.message(v.message, '{name}', '{namespace}', '{uid}')",
+		Property: func(name string, bind func(any) string) string {
+			return "coalesce(nullif(v.properties, '')::jsonb ->> " + bind(name) + ", '')"
+		},
+		Day: "CASE WHEN x.seconds = 0 THEN '' ELSE to_char(to_timestamp(x.seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD') END",
 	},
-	Day: "CASE WHEN x.seconds = 0 THEN '' ELSE to_char(to_timestamp(x.seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD') END",
+	Placeholder: placeholder,
+	Position:    func(text, in string) string { return "strpos(" + in + ", " + text + ")" },
+	Ends:        func(text, with string) string { return "right(" + text + ", length(" + with + ")) = " + with },
+	Storable:    storable,
+	Collation:   ` COLLATE "C"`,
+	Subject:     "x.subject",
 }
 
 // addPlaces selects places, in order.
@@ -102,18 +83,18 @@ func (q *question) addPlaces(counted *engine.Filter, from questions.Place, talli
 		places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 		outcomes, _ := others.Select(func(f *engine.Filter) bool { return f.Parts()&engine.PartReport == 0 })
 		q.WriteString("SELECT t.namespace, t.kind FROM docket.tally t WHERE t.cluster = $1 AND t.results <> 0")
-		q.where(places, fieldColumns.Counted)
+		q.Where(places, dialect.Counted)
 		if outcomes != nil {
 			q.WriteString(" AND t.outcome IN (SELECT o.id FROM docket.outcome o WHERE o.cluster = $1")
-			q.where(outcomes, fieldColumns.Counted)
+			q.Where(outcomes, dialect.Counted)
 			q.WriteString(")")
 		}
 		q.WriteString(" UNION ALL SELECT t.namespace, t.kind FROM docket.tally_change t WHERE t.cluster = $1")
-		q.where(places, fieldColumns.Counted)
+		q.Where(places, dialect.Counted)
 	} else {
 		q.WriteString("SELECT t.namespace, t.kind FROM docket.report t WHERE t.cluster = $1")
 	}
-	q.add(`) t WHERE (t.namespace COLLATE "C", t.kind COLLATE "C") >= (`, from.Namespace, `, `, from.Kind, `) GROUP BY 1, 2 ORDER BY 1, 2`)
+	q.Add(`) t WHERE (t.namespace COLLATE "C", t.kind COLLATE "C") >= (`, from.Namespace, `, `, from.Kind, `) GROUP BY 1, 2 ORDER BY 1, 2`)
 }
 
 // addIDs selects verdicts or subjects that meet a condition.
@@ -123,8 +104,8 @@ func (q *question) addIDs(part engine.Part, f *engine.Filter, limit int) {
 	} else {
 		q.WriteString("SELECT s.id FROM docket.subject s WHERE s.cluster = $1")
 	}
-	q.where(f, fieldColumns.Stored)
-	q.add(" LIMIT ", limit)
+	q.Where(f, dialect.Stored)
+	q.Add(" LIMIT ", limit)
 }
 
 // What addSelective looks reports up by. cluster + 0 and namespace || ” keep the plan from indexes by other columns.
@@ -146,7 +127,7 @@ const (
 func (q *question) addSelective(part engine.Part, f *engine.Filter, ids []int64, namespace *string, limit int) {
 	reports := func() {
 		if namespace != nil {
-			q.add(" AND r.namespace || '' = ", *namespace)
+			q.Add(" AND r.namespace || '' = ", *namespace)
 		}
 	}
 	const selected = "SELECT r.namespace, r.kind, r.name FROM "
@@ -156,21 +137,21 @@ func (q *question) addSelective(part engine.Part, f *engine.Filter, ids []int64,
 		results := resultsWithSubject
 		if part == engine.PartVerdict {
 			results = resultsWithVerdict
-			q.add(reportsWithVerdicts, ids)
+			q.Add(reportsWithVerdicts, ids)
 		} else {
-			q.add(reportsWithScopes, ids, ")")
+			q.Add(reportsWithScopes, ids, ")")
 		}
 		reports()
-		q.add(" UNION ALL "+selected+"unnest(", ids, ") AS i(id) CROSS JOIN LATERAL ("+results+") x CROSS JOIN LATERAL ("+itsReport+") r WHERE true")
+		q.Add(" UNION ALL "+selected+"unnest(", ids, ") AS i(id) CROSS JOIN LATERAL ("+results+") x CROSS JOIN LATERAL ("+itsReport+") r WHERE true")
 		reports()
 	case engine.PartReport:
 		q.WriteString(selected + "docket.report r WHERE r.cluster = $1")
-		q.where(f, fieldColumns.Of)
+		q.Where(f, dialect.Of)
 	default:
 		q.WriteString(selected + "docket.report r CROSS JOIN LATERAL (" + timesOf + ") x WHERE r.cluster = $1")
-		q.where(f, fieldColumns.Of)
+		q.Where(f, dialect.Of)
 	}
-	q.add(" LIMIT ", limit)
+	q.Add(" LIMIT ", limit)
 }
 
 // resultsOfReport are the results x of report r: the entries in its row, and those in table result.
@@ -180,15 +161,12 @@ const resultsOfReport = `SELECT (e.place - 1)::int4 AS idx, e.verdict, r.scope A
 	UNION ALL SELECT y.idx, y.verdict, y.subject, y.seconds, coalesce(y.ordinal, 0) FROM docket.result y WHERE y.cluster + 0 = $1 AND y.object = r.object`
 
 // pageColumns are what is read of each row, of a report r and a result x.
-const (
-	pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.ordinal, x.subject"
-	pageWidth   = 6 // columns
-)
+const pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.ordinal, x.subject"
 
 // addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which
 // LIMIT and OFFSET 0 see to. Verdicts that meet their conditions are found first where many reports are read.
 func (q *question) addRows(in windowArrays, condition questions.Condition, limit int, many bool) {
-	q.add(`SELECT `+pageColumns+`
+	q.Add(`SELECT `+pageColumns+`
 FROM unnest(`, in.resources, `::int2[], `, in.from, `::text[], `, in.to, `::text[], `, in.namespaces, `::text[], `, in.kinds, `::text[])
 	WITH ORDINALITY AS w(resource, first, behind, namespace, kind, place)
 CROSS JOIN LATERAL (
@@ -210,30 +188,29 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 	if verdicts != nil {
 		// CASE keeps it a set that is made once, which a join is not.
 		q.WriteString(" AND CASE WHEN x.verdict IN (SELECT v.id FROM docket.verdict v WHERE v.cluster = $1")
-		q.where(verdicts, fieldColumns.Stored)
+		q.Where(verdicts, dialect.Stored)
 		q.WriteString(") THEN true END")
 	}
 	if condition.Subject != nil {
-		q.add(" AND x.subject = ", *condition.Subject)
+		q.Add(" AND x.subject = ", *condition.Subject)
 	}
-	q.where(others, fieldColumns.Of)
+	q.Where(others, dialect.Of)
 	if limit > 0 {
-		q.add(" LIMIT ", limit)
+		q.Add(" LIMIT ", limit)
 	}
 }
 
-// byNumber selects the rows of a table by their numbers, $2.
-func byNumber(columns, table, number string) string {
+// byNumber selects what rows share of a table, by its numbers, $2.
+var byNumber = map[string]string{
+	questions.ReportTable:  byNumbers(questions.ReportColumns, "report", "object"),
+	questions.VerdictTable: byNumbers(verdictTable.list("t."), "verdict", "id"),
+	questions.SubjectTable: byNumbers(subjectTable.list("t."), "subject", "id"),
+}
+
+func byNumbers(columns, table, number string) string {
 	return "SELECT t." + number + ", " + columns + " FROM unnest($2::int8[]) AS w(number) CROSS JOIN LATERAL (SELECT * FROM docket." + table +
 		" WHERE cluster = $1 AND " + number + " = w.number LIMIT 1) t"
 }
-
-// What rows share, by its numbers.
-var (
-	reportsByNumber  = byNumber("t.namespace, t.kind, t.name, t.uid, t.created_at", "report", "object")
-	verdictsByNumber = byNumber(verdictTable.list("t."), "verdict", "id")
-	subjectsByNumber = byNumber(subjectTable.list("t."), "subject", "id")
-)
 
 // addReportResults appends the results x of all reports r that meet a condition. If results are confined, they are
 // looked up for each report.
@@ -247,12 +224,12 @@ func (q *question) addReportResults(reports *engine.Filter, confined bool) {
 	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
 		coalesce(r.seconds[e.place], r.result_seconds) AS seconds, coalesce(r.ordinals[e.place], 0) AS ordinal
 	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
-	q.where(reports, fieldColumns.Of)
+	q.Where(reports, dialect.Of)
 	q.WriteString(`
 	UNION ALL
 	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds, coalesce(y.ordinal, 0)
 	FROM docket.report r ` + own + ` WHERE r.cluster = $1`)
-	q.where(reports, fieldColumns.Of)
+	q.Where(reports, dialect.Of)
 	q.WriteString(`
 ) x CROSS JOIN LATERAL (SELECT x.object, x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 }

@@ -35,10 +35,8 @@ func questionStatements() map[string]string {
 	templates, confined := engine.CountQuery{By: []engine.Field{engine.FieldTemplate}, Limit: 1}, engine.Both(everything.Filter, engine.Equal(engine.FieldNamespace, "n"))
 	add("results of a namespace", func(q *question) { q.addResults(&templates, confined) })
 	add("first of a namespace", func(q *question) { q.addFirst(&engine.OrderQuery{OrderBy: engine.FieldSeverity, Limit: 1}, confined) })
-	for name, sql := range map[string]string{
-		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber,
-	} {
-		add(name, func(q *question) { q.WriteString(sql) })
+	for table, sql := range byNumber {
+		add(table+"s by number", func(q *question) { q.WriteString(sql) })
 	}
 	add("reports of verdicts", func(q *question) { q.addSelective(engine.PartVerdict, nil, []int64{1}, nil, 1) })
 	add("reports about subjects", func(q *question) { q.addSelective(engine.PartSubject, nil, []int64{1}, nil, 1) })

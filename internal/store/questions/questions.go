@@ -1,9 +1,9 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package questions answers questions about results from an engine's tables: Rows, RowsAbout, Count and First, each from
-// top to bottom. It decides which reports have to be read, and reads no others; what an engine does is to run one
-// statement for each method of Tables. No decision depends on statistics.
+// Package questions answers questions about results from an engine's tables: Rows, RowsAbout, Count and First, each
+// from top to bottom. It decides which reports have to be read, and reads no others; an engine runs one statement, or a
+// few, for each method of Tables, and asks nothing back. No decision depends on statistics.
 //
 // Reports are read in the order of the answer, which their keys have, and only in the namespaces where counters know of
 // results that the filter may select. Where few results meet what the filter demands of one part of them, the reports
@@ -19,6 +19,16 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
+// Ask runs f in a snapshot, on a connection for questions, about a cluster: "" for the engine's own. Errors say what
+// was being done. f may be run again after a loss of the connection.
+type Ask func(ctx context.Context, what, cluster string, f func(ctx context.Context, tables Tables) error) error
+
+// Answers is engine.Questions for an engine, except for Clusters.
+type Answers struct{ ask Ask }
+
+// New returns the answers of an engine.
+func New(ask Ask) Answers { return Answers{ask} }
+
 // answer runs work in a snapshot, unless no engine could answer the question.
 func answer[A any](
 	ctx context.Context, ask Ask, what, cluster string, impossible error, work func(ctx context.Context, tables Tables) (A, error),
@@ -33,9 +43,9 @@ func answer[A any](
 	return result, err
 }
 
-// Rows answers engine.Questions.Rows.
-func Rows(ctx context.Context, ask Ask, q engine.RowQuery) (engine.RowPage, error) {
-	return answer(ctx, ask, "read results", "", q.Check(), func(ctx context.Context, tables Tables) (engine.RowPage, error) {
+// Rows implements engine.Questions.
+func (a Answers) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
+	return answer(ctx, a.ask, "read results", "", q.Check(), func(ctx context.Context, tables Tables) (engine.RowPage, error) {
 		return readPage(ctx, tables, q)
 	})
 }
@@ -81,9 +91,9 @@ func complete(ctx context.Context, tables Tables, q engine.RowQuery, rows []Row)
 	return append(rows, whole...), err
 }
 
-// RowsAbout answers engine.Questions.RowsAbout.
-func RowsAbout(ctx context.Context, ask Ask, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
-	return answer(ctx, ask, "read results about a subject", "", nil, func(ctx context.Context, tables Tables) (engine.RowPage, error) {
+// RowsAbout implements engine.Questions.
+func (a Answers) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
+	return answer(ctx, a.ask, "read results about a subject", "", nil, func(ctx context.Context, tables Tables) (engine.RowPage, error) {
 		page, condition := engine.RowPage{State: tables.State()}, Condition{Subject: &id}
 		reports, selective, err := tables.Selective(ctx, engine.PartSubject, condition, &namespace, most)
 		if err != nil {
@@ -99,9 +109,9 @@ func RowsAbout(ctx context.Context, ask Ask, namespace string, kinds []engine.Re
 	})
 }
 
-// Count answers engine.Questions.Count.
-func Count(ctx context.Context, ask Ask, q engine.CountQuery) (engine.Counts, error) {
-	return answer(ctx, ask, "count results", q.Cluster, q.Check(), func(ctx context.Context, tables Tables) (counts engine.Counts, err error) {
+// Count implements engine.Questions.
+func (a Answers) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	return answer(ctx, a.ask, "count results", q.Cluster, q.Check(), func(ctx context.Context, tables Tables) (counts engine.Counts, err error) {
 		if q.Counted() && tables.Tallied() {
 			counts, err = tables.CountCounters(ctx, &q, engine.Both(q.Filter, inScope(q.Kinds, q.Namespace)))
 		} else {
@@ -127,9 +137,9 @@ func countResults(ctx context.Context, tables Tables, q engine.CountQuery) (engi
 	return tables.CountResults(ctx, &q, from)
 }
 
-// First answers engine.Questions.First.
-func First(ctx context.Context, ask Ask, q engine.OrderQuery) (engine.RowPage, error) {
-	return answer(ctx, ask, "read results in order", q.Cluster, q.Check(), func(ctx context.Context, tables Tables) (engine.RowPage, error) {
+// First implements engine.Questions.
+func (a Answers) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	return answer(ctx, a.ask, "read results in order", q.Cluster, q.Check(), func(ctx context.Context, tables Tables) (engine.RowPage, error) {
 		page := engine.RowPage{State: tables.State()}
 		var err error
 		if q.Filter, err = weigh(ctx, tables, q.Kinds, q.Namespace, q.Filter); err != nil {

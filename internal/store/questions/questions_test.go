@@ -121,7 +121,7 @@ func TestWindows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.q.Kinds, test.q.Limit = kinds, 10
-			if _, err := questions.Rows(t.Context(), test.source.ask, test.q); err != nil {
+			if _, err := questions.New(test.source.ask).Rows(t.Context(), test.q); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(test.source.read, test.want) {
@@ -159,7 +159,7 @@ func TestNamespaceIsSeparate(t *testing.T) {
 			t.Parallel()
 			source := fake{few: []engine.ReportPlace{{Namespace: "m", Kind: "A", Name: "z"}}, counted: 5000, ofNamespace: test.results}
 			test.q.Kinds, test.q.Limit = []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, 10
-			if _, err := questions.Rows(t.Context(), source.ask, test.q); err != nil {
+			if _, err := questions.New(source.ask).Rows(t.Context(), test.q); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(source.calls, test.calls) || !source.condition.Confined || source.condition.Entries != 0 {
@@ -196,7 +196,7 @@ func TestWeigh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q := engine.CountQuery{Kinds: kinds, Namespace: test.namespace, Filter: test.filter, Limit: 1}
-			_, err := questions.Count(t.Context(), test.source.ask, q)
+			_, err := questions.New(test.source.ask).Count(t.Context(), q)
 			var costly *engine.CostlyError
 			if errors.As(err, &costly) != (test.refused != "") || err != nil && !strings.Contains(err.Error(), test.refused) {
 				t.Errorf("got %v", err)
@@ -207,7 +207,7 @@ func TestWeigh(t *testing.T) {
 		})
 	}
 	source := fake{plans: true}
-	_, err := questions.Count(t.Context(), source.ask, engine.CountQuery{Kinds: kinds, Filter: engine.Both(messages(1), fail), Limit: 1})
+	_, err := questions.New(source.ask).Count(t.Context(), engine.CountQuery{Kinds: kinds, Filter: engine.Both(messages(1), fail), Limit: 1})
 	want := questions.Selection{Whole: true, Filter: engine.Both(engine.Both(fail, messages(1)), engine.Equal(engine.FieldReportKind, "A"))}
 	if diff := cmp.Diff(want, source.selection); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -241,7 +241,7 @@ func TestSelections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.q.Kinds, test.q.Limit = kinds, 10
-			if _, err := questions.Count(t.Context(), test.source.ask, test.q); err != nil {
+			if _, err := questions.New(test.source.ask).Count(t.Context(), test.q); err != nil {
 				t.Fatal(err)
 			}
 			from := test.source.selection
@@ -263,7 +263,7 @@ func TestSelections(t *testing.T) {
 				return
 			}
 			order := engine.OrderQuery{Kinds: kinds, Namespace: test.q.Namespace, Filter: test.q.Filter, OrderBy: engine.FieldSeconds, Limit: 1}
-			if _, err := questions.First(t.Context(), test.source.ask, order); err != nil {
+			if _, err := questions.New(test.source.ask).First(t.Context(), order); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(from, test.source.selection); diff != "" {
@@ -294,7 +294,7 @@ func TestEntries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.q.Kinds, test.q.Limit = []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, 10
-			if _, err := questions.Rows(t.Context(), test.source.ask, test.q); err != nil {
+			if _, err := questions.New(test.source.ask).Rows(t.Context(), test.q); err != nil {
 				t.Fatal(err)
 			}
 			if entries := test.source.condition.Entries; len(test.source.read) == 0 || entries != test.want {

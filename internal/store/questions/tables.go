@@ -89,7 +89,3 @@ type Tables interface {
 	// First returns the first rows in an order, one more than the limit if there are as many.
 	First(ctx context.Context, q *engine.OrderQuery, from Selection) ([]Row, error)
 }
-
-// Ask runs f in a snapshot, on a connection for questions, about a cluster: "" for the engine's own. Errors say what was
-// being done. f may be run again after a loss of the connection.
-type Ask func(ctx context.Context, what, cluster string, f func(ctx context.Context, tables Tables) error) error

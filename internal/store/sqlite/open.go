@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
 )
 
 // Synchronous says when a commit reaches the disk.
@@ -62,6 +63,8 @@ const (
 
 // Engine is an open database. Use Open.
 type Engine struct {
+	questions.Answers
+
 	path    string
 	cluster int64
 	now     func() time.Time
@@ -135,6 +138,7 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 		checkpoint: make(chan struct{}, 1), walLimit: walLimit,
 		largeReport: largeReport, largeSlice: largeSlice, largeSweep: sweepSlices, questionTimeout: questionTimeout,
 	}
+	e.Answers = questions.New(e.askTables)
 	if err := e.start(ctx, options); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -78,44 +78,49 @@ func statements(t *testing.T) map[string]string {
 // questionStatements are those of questions about results, with conditions on all parts of these.
 func questionStatements() map[string]string {
 	all := map[string]string{}
-	add := func(name string, build func(*sqlText)) {
-		var sql sqlText
-		build(&sql)
+	add := func(name string, build func(*question)) {
+		sql := newQuestion()
+		build(sql)
 		all[name] = sql.String()
 	}
 	fails, pods := engine.Equal(engine.FieldResult, "fail"), engine.Equal(engine.FieldSubjectKind, "Pod")
 	message := &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}}
 	counted := engine.Both(fails, engine.Equal(engine.FieldReportKind, "Report"))
 	everything := engine.Both(counted, pods, message)
-	add("questionPlaces", func(t *sqlText) { t.addPlaces(1, counted, questions.Place{}) })
-	add("questionCounters", func(t *sqlText) { t.addCounters(1, counted, true, true) })
-	add("questionCountersApart", func(t *sqlText) {
+	add("questionPlaces", func(t *question) { t.addPlaces(1, counted, questions.Place{}) })
+	add("questionCounters", func(t *question) { t.addCounters(1, counted, true, true) })
+	add("questionCountersApart", func(t *question) {
 		t.addCounters(1, engine.Both(counted, engine.Equal(engine.FieldNamespace, "n")), true, true)
 	})
-	add("questionPage", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, allOfThem) })
-	add("questionPageByEntries", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, byEntries) })
-	add("questionReports", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, named) })
-	add("questionResults", func(t *sqlText) { t.addResults(1, "[]", everything, engine.PartSubject) })
-	add("questionAllResults", func(t *sqlText) { t.addResults(1, "", everything, engine.PartSubject) })
-	add("questionVerdicts", func(t *sqlText) { t.addVerdictCounts(1, fails) })
-	add("questionAllVerdicts", func(t *sqlText) { t.addVerdictCounts(1, nil) })
-	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
-	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
-	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
-	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
+	add("questionPage", func(t *question) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, allOfThem) })
+	add("questionPageByEntries", func(t *question) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, byEntries) })
+	add("questionReports", func(t *question) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, named) })
+	add("questionResults", func(t *question) { t.addResults(1, "[]", everything, engine.PartSubject) })
+	add("questionAllResults", func(t *question) { t.addResults(1, "", everything, engine.PartSubject) })
+	add("questionVerdicts", func(t *question) { t.addVerdictCounts(1, fails) })
+	add("questionAllVerdicts", func(t *question) { t.addVerdictCounts(1, nil) })
+	add("orderedResults", func(t *question) {
+		t.addFirst(1, "[]", &engine.OrderQuery{OrderBy: engine.FieldSeverity, Limit: 1}, everything)
+	})
+	add("orderedAllResults", func(t *question) {
+		t.addFirst(1, "", &engine.OrderQuery{OrderBy: engine.FieldSubjectName, Limit: 1}, everything)
+	})
+	for table, sql := range byNumber {
+		all[table+"sByNumber"] = sql
+	}
 	namespace := "n"
 	for name, f := range map[string]*engine.Filter{
 		"Verdict": fails, "Report": engine.Equal(engine.FieldReportUID, "n"), "Seconds": {Operator: engine.LessThan, Field: engine.FieldSeconds},
 	} {
-		add("questionFew"+name, func(t *sqlText) { t.addSelective(waysTo[f.Parts()], 1, f, 1) })
+		add("questionFew"+name, func(t *question) { t.addSelective(waysTo[f.Parts()], 1, f, 1) })
 	}
 	for name, f := range map[string]*engine.Filter{
 		"Kind": pods, "Name": engine.Equal(engine.FieldSubjectName, "n"), "UID": engine.Equal(engine.FieldSubjectUID, "n"),
 	} {
-		add("questionSubjects"+name, func(t *sqlText) { t.addSubjects(1, f, 1) })
+		add("questionSubjects"+name, func(t *question) { t.addSubjects(1, f, 1) })
 	}
 	for i, way := range waysToSubjects {
-		add(fmt.Sprint("questionAbout", i), func(t *sqlText) { t.addAbout(way, 1, "[]", &namespace, 1) })
+		add(fmt.Sprint("questionAbout", i), func(t *question) { t.addAbout(way, 1, "[]", &namespace, 1) })
 	}
 	return all
 }

@@ -20,27 +20,7 @@ import (
 // questionTimeout bounds an answer.
 const questionTimeout = 30 * time.Second
 
-// Rows implements engine.Questions.
-func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
-	return questions.Rows(ctx, e.askTables, q)
-}
-
-// RowsAbout implements engine.Questions.
-func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
-	return questions.RowsAbout(ctx, e.askTables, namespace, kinds, id)
-}
-
-// Count implements engine.Questions.
-func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
-	return questions.Count(ctx, e.askTables, q)
-}
-
-// First implements engine.Questions.
-func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
-	return questions.First(ctx, e.askTables, q)
-}
-
-// askTables is a questions.Ask.
+// askTables is the questions.Ask of the engine's answers.
 func (e *Engine) askTables(ctx context.Context, what, cluster string, f func(context.Context, questions.Tables) error) error {
 	return classify(what, e.ask(ctx, cluster, func(s *resultReader) error { return f(s.ctx, s) }))
 }
@@ -124,9 +104,9 @@ func (e *Engine) untilClosed(ctx context.Context) (own context.Context, done fun
 // Places implements questions.Tables.
 func (s *resultReader) Places(_ context.Context, counted *engine.Filter, from questions.Place, enough int) ([]questions.Place, error) {
 	var found []questions.Place
-	var sql sqlText
+	sql := newQuestion()
 	if !s.tallied {
-		sql.add("SELECT DISTINCT r.namespace, r.kind FROM report AS r WHERE r.cluster = ", s.cluster, " ORDER BY r.namespace, r.kind")
+		sql.Add("SELECT DISTINCT r.namespace, r.kind FROM report AS r WHERE r.cluster = ", s.cluster, " ORDER BY r.namespace, r.kind")
 	} else {
 		sql.addPlaces(s.cluster, counted, from)
 	}
@@ -142,7 +122,7 @@ func (s *resultReader) Places(_ context.Context, counted *engine.Filter, from qu
 			return errStop
 		}
 		return nil
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 	return found, err
 }
 
@@ -224,9 +204,9 @@ func (s *resultReader) Selective(_ context.Context, part engine.Part, condition 
 	if part == engine.PartSubject {
 		return s.selectiveAbout(condition, namespace, limit)
 	}
-	var sql sqlText
+	sql := newQuestion()
 	sql.addSelective(waysTo[part], s.cluster, condition.Filter, limit+1)
-	found, err := s.reportPlaces(&sql)
+	found, err := s.reportPlaces(sql)
 	if err != nil || len(found) > limit {
 		return nil, false, err
 	}
@@ -249,9 +229,9 @@ func (s *resultReader) selectiveAbout(condition questions.Condition, namespace *
 	}
 	var found []engine.ReportPlace
 	for _, way := range waysToSubjects {
-		var sql sqlText
+		sql := newQuestion()
 		sql.addAbout(way, s.cluster, string(numbers), namespace, limit+1-len(found))
-		more, err := s.reportPlaces(&sql)
+		more, err := s.reportPlaces(sql)
 		if found = append(found, more...); err != nil || len(found) > limit {
 			return nil, false, err
 		}
@@ -264,22 +244,22 @@ func (s *resultReader) subjects(condition questions.Condition, limit int) (numbe
 	if condition.Subject != nil {
 		return []int64{*condition.Subject}, nil
 	}
-	var sql sqlText
+	sql := newQuestion()
 	sql.addSubjects(s.cluster, condition.Filter, limit)
 	err = s.scan(func(row []driver.Value) error {
 		numbers = append(numbers, row[0].(int64))
 		return nil
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 	return numbers, err
 }
 
 // reportPlaces returns the reports that a statement selects.
-func (s *resultReader) reportPlaces(sql *sqlText) (found []engine.ReportPlace, err error) {
+func (s *resultReader) reportPlaces(sql *question) (found []engine.ReportPlace, err error) {
 	err = s.scan(func(row []driver.Value) error {
 		var place engine.ReportPlace
 		scan(row, &place.Namespace, &place.Kind, &place.Name)
 		found = append(found, place)
 		return nil
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 	return found, err
 }

@@ -49,7 +49,7 @@ func newGroupCounts(s *resultReader, q *engine.CountQuery, table string, column 
 		resultReader: s, q: q, groups: map[group]*groupSums{},
 		reports:  newValues(q.By, "", nil, engine.PartReport),
 		verdicts: stored(q.By...),
-		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
+		subjects: newValues(q.By, "subject AS s", dialect.Stored, engine.PartSubject),
 		days:     newValues(q.By, "", nil, engine.PartSeconds),
 	}
 	if q.Policies {
@@ -84,14 +84,14 @@ func (c *groupCounts) load(tables ...*fieldValues) error {
 
 // CountCounters implements questions.Tables.
 func (s *resultReader) CountCounters(_ context.Context, q *engine.CountQuery, filter *engine.Filter) (engine.Counts, error) {
-	c := newGroupCounts(s, q, "outcome AS o", fieldColumns.Counted)
+	c := newGroupCounts(s, q, "outcome AS o", dialect.Counted)
 	err := c.readCounters(filter)
 	return c.answer(), err
 }
 
 // CountResults implements questions.Tables.
 func (s *resultReader) CountResults(_ context.Context, q *engine.CountQuery, from questions.Selection) (engine.Counts, error) {
-	c := newGroupCounts(s, q, "verdict AS v", fieldColumns.Stored)
+	c := newGroupCounts(s, q, "verdict AS v", dialect.Stored)
 	if from.Verdicts {
 		err := c.readVerdicts()
 		return c.answer(), err
@@ -106,7 +106,7 @@ func (c *groupCounts) readCounters(filter *engine.Filter) error {
 	if err := c.load(&c.verdicts, &c.policies, &c.sources); err != nil {
 		return err
 	}
-	var sql sqlText
+	sql := newQuestion()
 	sql.addCounters(c.cluster, filter, outcomes, c.q.Namespaces || len(c.reports.fields) > 0)
 	reports := reportValues{fieldValues: &c.reports}
 	return c.scan(func(row []driver.Value) error {
@@ -130,7 +130,7 @@ func (c *groupCounts) readCounters(filter *engine.Filter) error {
 			return nil
 		}
 		return c.distinguish(s, row[1])
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 }
 
 // readVerdicts adds the results of each verdict that meets the filter, which the index of verdicts has. No result is
@@ -142,7 +142,7 @@ func (c *groupCounts) readVerdicts() error {
 	if err := c.load(&c.verdicts, &c.policies, &c.sources); err != nil {
 		return err
 	}
-	var sql sqlText
+	sql := newQuestion()
 	sql.addVerdictCounts(c.cluster, c.q.Filter)
 	return c.scan(func(row []driver.Value) error {
 		of, err := c.verdicts.of(c.resultReader, row[0])
@@ -155,7 +155,7 @@ func (c *groupCounts) readVerdicts() error {
 		}
 		s.results += row[1].(int64)
 		return c.distinguish(s, row[0])
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 }
 
 // readResults adds the results of a selection.
@@ -174,7 +174,7 @@ func (c *groupCounts) readResults(from questions.Selection) error {
 			return err
 		}
 	}
-	var sql sqlText
+	sql := newQuestion()
 	at := sql.addResults(c.cluster, in, others, c.wanted(seconds)|messages.parts())
 	reports := reportValues{fieldValues: &c.reports}
 	return c.scan(func(row []driver.Value) error {
@@ -203,7 +203,7 @@ func (c *groupCounts) readResults(from questions.Selection) error {
 			return nil
 		}
 		return c.add(&reports, result)
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 }
 
 // wanted returns what has to be read of each result.

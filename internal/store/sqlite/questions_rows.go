@@ -7,9 +7,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"slices"
 
-	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
 )
 
@@ -28,9 +26,9 @@ func (s *resultReader) Read(_ context.Context, windows []questions.Window, condi
 			return nil, err
 		}
 	}
-	var sql sqlText
+	sql := newQuestion()
 	sql.addRows(s.cluster, places, condition, limit, how)
-	return s.readRows(&sql)
+	return s.readRows(sql)
 }
 
 // reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of
@@ -48,12 +46,12 @@ func (s *resultReader) reading(condition questions.Condition, limit int) (readin
 }
 
 // readRows returns the rows that a statement with the columns of pageColumns selects, in its order.
-func (s *resultReader) readRows(sql *sqlText) ([]questions.Row, error) {
+func (s *resultReader) readRows(sql *question) ([]questions.Row, error) {
 	var page []questions.Numbers
 	err := s.scan(func(row []driver.Value) error {
 		page = append(page, numbersOf(row))
 		return nil
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,34 +79,20 @@ func (s *resultReader) rowsOf(page []questions.Numbers) ([]questions.Row, error)
 
 // share reads what some rows refer to, unless it was read in this snapshot already.
 func (s *resultReader) share(page []questions.Numbers) error {
-	reports, verdicts, subjects := s.shared.Want(page)
-	err := readShared(s, reportsByNumber, reports, s.shared.Reports, func(r *engine.ReportRow) []any {
-		return []any{&r.Namespace, &r.Kind, &r.Name, &r.UID, &r.CreatedAt}
-	})
-	if err == nil {
-		err = readShared(s, verdictsByNumber, verdicts, s.shared.Verdicts, func(v *engine.Verdict) []any { return engine.ColumnFields(engine.VerdictColumns, v) })
+	for _, missing := range s.shared.Missing(page) {
+		numbers, err := json.Marshal(missing.Numbers)
+		if err != nil {
+			return err
+		}
+		err = s.scan(func(row []driver.Value) error {
+			return missing.Take(func(fields ...any) error {
+				scan(row, fields...)
+				return nil
+			})
+		}, byNumber[missing.Table], string(numbers), s.cluster)
+		if err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = readShared(s, subjectsByNumber, subjects, s.shared.Subjects, func(v *engine.Subject) []any { return engine.ColumnFields(engine.SubjectColumns, v) })
-	}
-	return err
-}
-
-// readShared reads what some numbers are of into a map, in which what is missing stays nil. fields are where a row's
-// columns go.
-func readShared[T any](s *resultReader, query string, missing []int64, all map[int64]*T, fields func(*T) []any) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	slices.Sort(missing)
-	numbers, err := json.Marshal(missing)
-	if err != nil {
-		return err
-	}
-	return s.scan(func(row []driver.Value) error {
-		out := new(T)
-		scan(row[1:], fields(out)...)
-		all[row[0].(int64)] = out
-		return nil
-	}, query, string(numbers), s.cluster)
+	return nil
 }

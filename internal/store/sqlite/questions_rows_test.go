@@ -81,9 +81,9 @@ func TestReading(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					var sql sqlText
+					sql := newQuestion()
 					sql.addRows(s.cluster, in, questions.Condition{Filter: filter}, limit, how)
-					rows, err = s.readRows(&sql)
+					rows, err = s.readRows(sql)
 					return err
 				})
 				if err != nil {

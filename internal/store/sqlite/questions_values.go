@@ -61,12 +61,12 @@ func (v *fieldValues) number(texts ...string) int32 {
 
 // load reads the values of all rows that are to be loaded, or of the one with an ID.
 func (v *fieldValues) load(s *resultReader, id any) error {
-	var sql sqlText
+	sql := newQuestion()
 	sql.addValues(s.cluster, v.table, v.fields, v.column)
 	if id != nil {
-		sql.add(" AND id = ", id)
+		sql.Add(" AND id = ", id)
 	} else {
-		sql.where(v.only, v.column)
+		sql.Where(v.only, v.column)
 	}
 	texts := make([]string, len(v.fields))
 	return s.scan(func(row []driver.Value) error {
@@ -75,7 +75,7 @@ func (v *fieldValues) load(s *resultReader, id any) error {
 		}
 		v.byID[row[0].(int64)] = v.number(texts...)
 		return nil
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 }
 
 // of returns the number of the values that the row with an ID has, or that there are without a row.
@@ -148,13 +148,13 @@ func (s *resultReader) messages(filter *engine.Filter) (*madeMessages, error) {
 		return &madeMessages{}, nil
 	}
 	m := &madeMessages{filter: messages, templates: map[int64]string{}, subjects: map[int64]*engine.Subject{}}
-	var sql sqlText
-	sql.add("SELECT v.id, v.message FROM verdict AS v WHERE v.cluster = ", s.cluster)
-	sql.where(questions.Named(), fieldColumns.Stored)
+	sql := newQuestion()
+	sql.Add("SELECT v.id, v.message FROM verdict AS v WHERE v.cluster = ", s.cluster)
+	sql.Where(questions.Named(), dialect.Stored)
 	err := s.scan(func(row []driver.Value) error {
 		m.templates[row[0].(int64)] = text(row[1])
 		return nil
-	}, sql.String(), sql.args...)
+	}, sql.String(), sql.Args...)
 	if err != nil || len(m.templates) == 0 {
 		return m, err
 	}

@@ -3,7 +3,75 @@
 
 package questions
 
-import "github.com/docket-project/docket/internal/store/engine"
+import (
+	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Dialect is how an engine writes statements.
+type Dialect struct {
+	Columns
+	// Placeholder returns the placeholder of the n-th parameter, from 1.
+	Placeholder func(n int, value any) string
+	// Position and Ends are as in engine.Dialect.
+	Position, Ends func(text, other string) string
+	// Storable returns a filter without the texts that no row can have; nil where rows can have all.
+	Storable func(*engine.Filter) *engine.Filter
+	// Collation goes behind a text that is compared byte for byte, and Subject is the number of a row's subject, or null.
+	Collation, Subject string
+}
+
+// Statement is one under way. Its tables have the names that Columns says.
+type Statement struct {
+	strings.Builder
+
+	Dialect *Dialect
+	Args    []any
+}
+
+// Add appends SQL and parameters in turns.
+func (s *Statement) Add(parts ...any) {
+	for i, part := range parts {
+		if i%2 == 0 {
+			s.WriteString(part.(string))
+		} else {
+			s.WriteString(s.Bind(part))
+		}
+	}
+}
+
+// Bind returns the placeholder of a parameter.
+func (s *Statement) Bind(value any) string {
+	if n, ok := value.(int); ok {
+		value = int64(n)
+	}
+	s.Args = append(s.Args, value)
+	return s.Dialect.Placeholder(len(s.Args), value)
+}
+
+// Where appends a condition on columns.
+func (s *Statement) Where(f *engine.Filter, column func(engine.Field) string) {
+	if f == nil {
+		return
+	}
+	if s.Dialect.Storable != nil {
+		f = s.Dialect.Storable(f)
+	}
+	s.WriteString(" AND (" + f.SQL(engine.Dialect{
+		Column: s.Column(column), Bind: s.Bind, Position: s.Dialect.Position, Ends: s.Dialect.Ends,
+	}) + ")")
+}
+
+// Column returns a function that returns the SQL of properties, and else what column does.
+func (s *Statement) Column(column func(engine.Field) string) func(engine.Field) string {
+	return func(field engine.Field) string {
+		if name, ok := field.Property(); ok {
+			return s.Dialect.Property(name, s.Bind)
+		}
+		return column(field)
+	}
+}
 
 // Columns says where statements have the fields of a result. Their tables have these names: r is report, v verdict, s
 // subject, x result, t tally and o outcome. What engines write in their own way are functions of their dialect.
@@ -30,16 +98,6 @@ var (
 		engine.FieldSubjectName: "s.name", engine.FieldSubjectUID: "s.uid",
 	}
 )
-
-// Binding returns a function that returns what column does, and the SQL of properties.
-func (c *Columns) Binding(column func(engine.Field) string, bind func(value any) string) func(engine.Field) string {
-	return func(field engine.Field) string {
-		if name, ok := field.Property(); ok {
-			return c.Property(name, bind)
-		}
-		return column(field)
-	}
-}
 
 // Of returns the column of a field in a result row, which may have no subject.
 func (c *Columns) Of(field engine.Field) string {
