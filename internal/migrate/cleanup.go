@@ -44,7 +44,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !serving.extension || !state.group(group).Done {
+		if !serving.extension || state.group(group) != done {
 			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its reports exist only in the cluster", group)
 		}
 	}
@@ -157,7 +157,7 @@ func (m *Crds) Abort(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if g := state.group(group); serving.extension && g.Held && !g.Released {
+		if serving.extension && state.group(group) == held {
 			return fmt.Errorf("%s is served by Docket, which does not have all of its reports yet: finish the migration, "+
 				"or give the group back to the cluster first by deleting APIService %s", group, apiServiceName(group))
 		}

@@ -40,8 +40,8 @@ const (
 // it.
 type stateData struct {
 	Direction Direction `json:"direction"`
-	// Groups that are being migrated.
-	Groups map[string]*groupState `json:"groups"`
+	// Groups that are being migrated, and how far each of them is.
+	Groups map[string]phase `json:"groups"`
 	// Checkpoints are the revisions of the source up to which reports were imported,
 	// by resource.
 	Checkpoints map[string]string `json:"checkpoints"`
@@ -49,15 +49,24 @@ type stateData struct {
 	Process string `json:"process"`
 }
 
-// groupState is the progress of a group.
-type groupState struct {
-	// Held: the server holds requests for the group.
-	Held bool `json:"held,omitempty"`
-	// Released: everything that the source had at the switch was imported, and clients
+// phase of the migration of a group. Groups only go forward; they may pass over phases.
+type phase string
+
+const (
+	begun phase = "begun"
+	// held: the server holds requests for the group.
+	held phase = "held"
+	// released: everything that the source had at the switch was imported, and clients
 	// write to the destination.
-	Released bool `json:"released,omitempty"`
-	// Done: nothing more can come from the source.
-	Done bool `json:"done,omitempty"`
+	released phase = "released"
+	// done: nothing more can come from the source.
+	done phase = "done"
+)
+
+// reached reports whether a group is in a phase or a later one.
+func (p phase) reached(other phase) bool {
+	phases := []phase{begun, held, released, done}
+	return slices.Index(phases, p) >= slices.Index(phases, other)
 }
 
 // State of a migration, kept in a ConfigMap. Safe for concurrent use.
@@ -81,7 +90,7 @@ var errOther = errors.New("another `docket migrate` is running for this cluster;
 
 // newState returns a state without progress.
 func newState() *State {
-	return &State{data: stateData{Groups: map[string]*groupState{}, Checkpoints: map[string]string{}}}
+	return &State{data: stateData{Groups: map[string]phase{}, Checkpoints: map[string]string{}}}
 }
 
 // loadState reads the state; found is false if there is none.
@@ -112,14 +121,14 @@ func (s *State) begin(ctx context.Context, direction Direction, groups []string)
 	s.mu.Lock()
 	s.data.Direction, s.data.Process = direction, string(uuid.NewUUID())
 	s.mu.Unlock()
-	return s.advance(ctx, func(*groupState) {}, groups...)
+	return s.advance(ctx, begun, groups...)
 }
 
 // restart forgets a finished migration, so that one in the other direction can begin.
 func (s *State) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.data.Groups, s.data.Checkpoints, s.dirty = map[string]*groupState{}, map[string]string{}, true
+	s.data.Groups, s.data.Checkpoints, s.dirty = map[string]phase{}, map[string]string{}, true
 }
 
 func (s *State) direction() Direction {
@@ -134,36 +143,32 @@ func (s *State) groups() []string {
 	return slices.Sorted(maps.Keys(s.data.Groups))
 }
 
-// group returns the progress of a group.
-func (s *State) group(name string) groupState {
+// group returns the phase of a group; empty if it has none.
+func (s *State) group(name string) phase {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g := s.data.Groups[name]; g != nil {
-		return *g
-	}
-	return groupState{}
+	return s.data.Groups[name]
 }
 
 // allDone reports whether there is a migration and all of its groups are done.
 func (s *State) allDone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, g := range s.data.Groups {
-		if !g.Done {
+	for _, group := range s.data.Groups {
+		if group != done {
 			return false
 		}
 	}
 	return len(s.data.Groups) > 0
 }
 
-// advance changes the progress of groups, and returns when that is saved.
-func (s *State) advance(ctx context.Context, change func(*groupState), groups ...string) error {
+// advance takes groups to a phase, unless they have reached it, and returns when that is saved.
+func (s *State) advance(ctx context.Context, to phase, groups ...string) error {
 	s.mu.Lock()
 	for _, group := range groups {
-		if s.data.Groups[group] == nil {
-			s.data.Groups[group] = &groupState{}
+		if !s.data.Groups[group].reached(to) {
+			s.data.Groups[group] = to
 		}
-		change(s.data.Groups[group])
 	}
 	s.dirty = true
 	s.mu.Unlock()

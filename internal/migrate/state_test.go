@@ -30,7 +30,7 @@ func loaded(t *testing.T, client *fake.Clientset) (*State, bool) {
 }
 
 // begun returns the state of a process that works on a migration.
-func begun(t *testing.T, client *fake.Clientset) *State {
+func begin(t *testing.T, client *fake.Clientset) *State {
 	t.Helper()
 	s, _ := loaded(t, client)
 	if err := s.begin(t.Context(), ToDocket, []string{"wgpolicyk8s.io", "openreports.io"}); err != nil {
@@ -44,7 +44,7 @@ func begun(t *testing.T, client *fake.Clientset) *State {
 func TestState(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
-	s := begun(t, client)
+	s := begin(t, client)
 	kind, err := registry.KindOf(schema.GroupResource{Group: "openreports.io", Resource: "reports"})
 	if err != nil {
 		t.Fatal(err)
@@ -57,21 +57,24 @@ func TestState(t *testing.T) {
 	if again, _ := loaded(t, client); again.checkpoint(kind) != "41" {
 		t.Errorf("checkpoint %q", again.checkpoint(kind))
 	}
-	if err := s.advance(t.Context(), func(g *groupState) { g.Held = true }, "openreports.io"); err != nil {
+	if err := s.advance(t.Context(), held, "openreports.io"); err != nil {
 		t.Fatal(err)
 	}
 	again, found := loaded(t, client)
-	if !found || again.direction() != ToDocket || !again.group("openreports.io").Held || again.group("wgpolicyk8s.io").Held ||
+	if !found || again.direction() != ToDocket || again.group("openreports.io") != held || again.group("wgpolicyk8s.io") != begun ||
 		again.checkpoint(kind) != "42" || again.allDone() {
 		t.Errorf("found is %t: %+v", found, again.data)
 	}
 	for _, group := range again.groups() {
-		if err := again.advance(t.Context(), func(g *groupState) { g.Done = true }, group); err != nil {
+		if err := again.advance(t.Context(), done, group); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if done, _ := loaded(t, client); !done.allDone() {
-		t.Errorf("not done: %+v", done.data)
+	if err := again.advance(t.Context(), begun, "openreports.io"); err != nil {
+		t.Fatal(err)
+	}
+	if last, _ := loaded(t, client); !last.allDone() {
+		t.Errorf("not done: %+v", last.data)
 	}
 	if err := again.remove(t.Context()); err != nil {
 		t.Fatal(err)
@@ -89,13 +92,13 @@ func TestStateOfTwoProcesses(t *testing.T) {
 		overtake func(t *testing.T, client *fake.Clientset)
 		want     error
 	}{
-		"overtaken":     {func(t *testing.T, client *fake.Clientset) { t.Helper(); begun(t, client) }, errOther},
+		"overtaken":     {func(t *testing.T, client *fake.Clientset) { t.Helper(); begin(t, client) }, errOther},
 		"answer missed": {func(t *testing.T, _ *fake.Clientset) { t.Helper() }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := fake.NewClientset()
-			s := begun(t, client)
+			s := begin(t, client)
 			c.overtake(t, client)
 			conflicts := 1
 			client.PrependReactor("update", "configmaps", func(kubetesting.Action) (bool, runtime.Object, error) {
@@ -104,11 +107,11 @@ func TestStateOfTwoProcesses(t *testing.T) {
 				}
 				return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, ConfigMapName, errors.New("old"))
 			})
-			err := s.advance(t.Context(), func(g *groupState) { g.Released = true }, "openreports.io")
+			err := s.advance(t.Context(), released, "openreports.io")
 			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
-			if again, _ := loaded(t, client); again.group("openreports.io").Released != (c.want == nil) {
+			if again, _ := loaded(t, client); again.group("openreports.io").reached(released) != (c.want == nil) {
 				t.Errorf("stored: %+v", again.data.Groups["openreports.io"])
 			}
 		})

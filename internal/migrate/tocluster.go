@@ -50,7 +50,7 @@ func (m *Crds) ToCluster(ctx context.Context) error {
 // released reports whether clients use the custom resources again, or are about to.
 func (m *Crds) released() bool {
 	for _, group := range m.options.Groups {
-		if !m.state.group(group).Released {
+		if !m.state.group(group).reached(released) {
 			return false
 		}
 	}
@@ -65,7 +65,7 @@ func (m *Crds) checkServedByDocket(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !serving.extension && !m.state.group(group).Released {
+		if !serving.extension && !m.state.group(group).reached(released) {
 			return fmt.Errorf("the cluster itself serves %s: there is nothing to move back, and its reports would be overwritten", group)
 		}
 	}
@@ -102,7 +102,7 @@ func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	if err != nil {
 		return err
 	}
-	return m.state.advance(ctx, func(g *groupState) { g.Released = true }, m.options.Groups...)
+	return m.state.advance(ctx, released, m.options.Groups...)
 }
 
 // stopClients makes requests wait at Docket, and returns when the others are done: the

@@ -68,7 +68,7 @@ func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]reg
 	if err := state.begin(ctx, direction, m.options.Groups); err != nil || state.allDone() {
 		return found, err
 	}
-	maps.DeleteFunc(found, func(group string, _ []registry.Kind) bool { return state.group(group).Done })
+	maps.DeleteFunc(found, func(group string, _ []registry.Kind) bool { return state.group(group) == done })
 	m.options.Groups = slices.Sorted(maps.Keys(found))
 	return found, nil
 }
@@ -82,7 +82,7 @@ func (m *Crds) finish(ctx context.Context, found map[string][]registry.Kind) err
 	if err := m.verify(ctx, found); err != nil {
 		return err
 	}
-	if err := m.state.advance(ctx, func(g *groupState) { g.Done = true }, slices.Collect(maps.Keys(found))...); err != nil {
+	if err := m.state.advance(ctx, done, slices.Collect(maps.Keys(found))...); err != nil {
 		return err
 	}
 	return m.crds.removeVersions(ctx, all(found))
@@ -126,33 +126,26 @@ func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Ki
 // already use Docket it is too late for that: they work with the reports in it, and nothing that
 // they write is overwritten.
 func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kinds []registry.Kind) error {
-	g := m.state.group(group)
-	if g.Released || g.Held {
-		return m.holdAgain(ctx, group, g)
+	switch m.state.group(group) {
+	case held: // An interrupted process may not have made the last change of the hold.
+		_, err := m.hold(ctx, imports.HoldWait, group)
+		return err
+	case released, done:
+		_, err := m.hold(ctx, imports.NoHold, group)
+		return err
 	}
 	if serving.extension {
 		m.out.say("%s is already served by an extension server: reports that clients have changed there are left alone.", group)
-		return m.state.advance(ctx, func(g *groupState) { g.Released = true }, group)
+		return m.state.advance(ctx, released, group)
 	}
 	if err := m.checkEmpty(ctx, kinds); err != nil {
 		return err
 	}
-	held, err := m.hold(ctx, imports.HoldWait, group)
-	if err != nil || !held {
+	ok, err := m.hold(ctx, imports.HoldWait, group)
+	if err != nil || !ok {
 		return err
 	}
-	return m.state.advance(ctx, func(g *groupState) { g.Held = true }, group)
-}
-
-// holdAgain repeats the last change of the hold, which an interrupted process may not have
-// made.
-func (m *Crds) holdAgain(ctx context.Context, group string, g groupState) error {
-	hold := imports.HoldWait
-	if g.Released {
-		hold = imports.NoHold
-	}
-	_, err := m.hold(ctx, hold, group)
-	return err
+	return m.state.advance(ctx, held, group)
 }
 
 // checkEmpty returns an error if Docket has reports that no migration imported.
@@ -201,7 +194,7 @@ func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Ki
 
 // announce prints that the groups can be switched.
 func (m *Crds) announce() {
-	waiting := slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return m.state.group(g).Released })
+	waiting := slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return m.state.group(g).reached(released) })
 	if len(waiting) == 0 {
 		return
 	}
@@ -217,7 +210,7 @@ func (m *Crds) announce() {
 // moveGroup moves one group to Docket.
 func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind, copied *gate) error {
 	c := m.copier(kinds)
-	if m.state.group(name).Released {
+	if m.state.group(name).reached(released) {
 		if err := c.reconcile(ctx, imports.Tail); err != nil {
 			return err
 		}
@@ -228,7 +221,7 @@ func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind
 		return err
 	}
 	// So far only this process has written to Docket. From here on clients do, too.
-	if err := m.state.advance(ctx, func(g *groupState) { g.Released = true }, name); err != nil {
+	if err := m.state.advance(ctx, released, name); err != nil {
 		return err
 	}
 	if _, err := m.hold(ctx, imports.NoHold, name); err != nil {
@@ -249,7 +242,7 @@ func (m *Crds) copyUntilSwitch(ctx context.Context, name string, c *copier, copi
 	}
 	copied.done()
 	mode := imports.Tail // Without a hold clients write as soon as the group is switched.
-	if m.state.group(name).Held {
+	if m.state.group(name) == held {
 		mode = imports.Mirror
 	}
 	return c.followWhile(ctx, mode, func(ctx context.Context) error { return m.waitForSwitch(ctx, name, copied) })

@@ -201,7 +201,7 @@ func (m *Crds) Verify(ctx context.Context) error {
 func (m *Crds) verify(ctx context.Context, found map[string][]registry.Kind) error {
 	var v Verification
 	for _, group := range slices.Sorted(maps.Keys(found)) {
-		if err := m.copier(found[group]).verify(ctx, &v, m.state.group(group).Released); err != nil {
+		if err := m.copier(found[group]).verify(ctx, &v, m.state.group(group).reached(released)); err != nil {
 			return err
 		}
 	}
