@@ -176,7 +176,7 @@ func (a *Aggregator) install(c *Config) error {
 	paths := a.Generic.Handler.NonGoRestfulMux
 	paths.Handle("/apis", discovery)
 	paths.UnlistedHandle("/apis/", discovery)
-	paths.HandleFunc(serversPath, a.serveServers)
+	paths.HandleFunc(ServersPath, a.serveServers)
 	paths.HandleFunc(healthPath, a.serveHealth)
 	paths.UnlistedHandlePrefix(healthPath+"/", http.HandlerFunc(a.serveHealth))
 	a.availability = newAvailability(a)

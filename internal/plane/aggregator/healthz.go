@@ -19,8 +19,8 @@ import (
 
 const healthPath = "/apiservers/healthz"
 
-// server is what one APIService says about its server.
-type server struct {
+// Server is what one APIService says about its server.
+type Server struct {
 	Name         string `json:"name"`
 	GroupVersion string `json:"groupVersion"`
 	// URL is where the server itself serves the group version, with a certificate for
@@ -33,17 +33,27 @@ type server struct {
 	Message            string       `json:"message"`
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 	Local              bool         `json:"local"`
+	// OpenAPI is what became of the documents of a server that is not local: empty before they were read,
+	// OpenAPIRead, or an error.
+	OpenAPI string `json:"openAPI,omitempty"`
 }
 
-func healthOf(service *apiregistration.APIService) server {
-	h := server{Name: service.Name, Local: service.Spec.Service == nil}
+const (
+	// NotChecked is the reason of a server that has not been asked yet.
+	NotChecked = "NotChecked"
+	// OpenAPIRead says that the endpoint has the documents of a server, or that the server has none.
+	OpenAPIRead = "Read"
+)
+
+func healthOf(service *apiregistration.APIService) Server {
+	h := Server{Name: service.Name, Local: service.Spec.Service == nil}
 	if !h.Local {
 		h.Service = service.Spec.Service.Namespace + "/" + service.Spec.Service.Name
 	}
 	condition := helper.GetAPIServiceConditionByType(service, apiregistration.Available)
 	if condition == nil {
 		// What this process serves is there before its APIService says so.
-		h.Available, h.Reason, h.Message = h.Local, "NotChecked", "it has not been checked yet"
+		h.Available, h.Reason, h.Message = h.Local, NotChecked, "it has not been checked yet"
 		return h
 	}
 	h.Available = h.Local || condition.Status == apiregistration.ConditionTrue
@@ -64,28 +74,29 @@ func (a *Aggregator) serveHealth(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := http.StatusOK
-	if slices.ContainsFunc(list, func(s server) bool { return !s.Available }) {
+	if slices.ContainsFunc(list, func(s Server) bool { return !s.Available }) {
 		code = http.StatusServiceUnavailable
 	}
 	writeServers(w, r, code, list, healthText(list, code == http.StatusOK))
 }
 
 // serversNamed returns the servers of all APIServices by name, or that of one.
-func (a *Aggregator) serversNamed(name string) []server {
-	list := []server{} // Never null in JSON.
+func (a *Aggregator) serversNamed(name string) []Server {
+	list := []Server{} // Never null in JSON.
 	for _, service := range a.registry.all() {
 		if name == "" || name == service.Name {
 			s := healthOf(service)
 			a.locate(&s, service)
+			s.OpenAPI = a.documents.outcome(s.Name)
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(x, y server) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(list, func(x, y Server) int { return strings.Compare(x.Name, y.Name) })
 	return list
 }
 
 // writeServers answers with a text, or with the list in JSON for who prefers that.
-func writeServers(w http.ResponseWriter, r *http.Request, code int, list []server, text string) {
+func writeServers(w http.ResponseWriter, r *http.Request, code int, list []Server, text string) {
 	contentType, body := "text/plain; charset=utf-8", text
 	if r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json") {
 		data, err := json.Marshal(list)
@@ -101,7 +112,7 @@ func writeServers(w http.ResponseWriter, r *http.Request, code int, list []serve
 	fmt.Fprint(w, body)
 }
 
-func healthText(list []server, ok bool) string {
+func healthText(list []Server, ok bool) string {
 	var text strings.Builder
 	for _, h := range list {
 		if h.Available {

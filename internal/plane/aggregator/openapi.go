@@ -51,6 +51,8 @@ type documents struct {
 	mu      sync.Mutex
 	seen    map[string][sha256.Size]byte // Of what was merged last, by APIService.
 	merged  map[string]*memoryDocument   // What the v2 library reads, by APIService.
+	// outcomes says what became of the last attempt, by APIService.
+	outcomes map[string]string
 }
 
 func newDocuments(registry *registry, resolver Resolver, v2 openapiaggregator.SpecAggregator, v3 openapiv3aggregator.SpecProxier) (*documents, error) {
@@ -60,7 +62,7 @@ func newDocuments(registry *registry, resolver Resolver, v2 openapiaggregator.Sp
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](documentRetry, documentMaxRetry),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "docket_apiservice_openapi"}),
 		seen:   map[string][sha256.Size]byte{},
-		merged: map[string]*memoryDocument{},
+		merged: map[string]*memoryDocument{}, outcomes: map[string]string{},
 	}
 	handler := mux.NewPathRecorderMux(remoteDocuments)
 	if err := d.remote.RegisterOpenAPIV3VersionedService("/openapi/v3", handler); err != nil {
@@ -90,6 +92,7 @@ func (d *documents) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
+			d.note(name, err)
 			if err != nil {
 				documentErrors.WithLabelValues(name).Inc()
 				utilruntime.HandleErrorWithContext(ctx, err, "OpenAPI of an APIService can't be merged", "apiservice", name)
@@ -102,9 +105,30 @@ func (d *documents) run(ctx context.Context) {
 	})
 }
 
+// note keeps the outcome of an attempt to read the documents of a server.
+func (d *documents) note(name string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.registry.named(name) == nil {
+		return // Removed in the meantime.
+	}
+	d.outcomes[name] = OpenAPIRead
+	if err != nil {
+		d.outcomes[name] = err.Error()
+	}
+}
+
+// outcome returns what became of the last attempt; "" before the first one.
+func (d *documents) outcome(name string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.outcomes[name]
+}
+
 func (d *documents) remove(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	delete(d.outcomes, name)
 	if _, known := d.seen[name]; !known {
 		return
 	}

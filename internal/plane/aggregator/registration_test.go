@@ -190,6 +190,13 @@ func TestHealthz(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	}
+	eventually(t, func() string {
+		_, body, _ := w.get(t, "/apiservers/healthz/v1.good.example.com?format=json")
+		if !strings.Contains(body, `"openAPI":"Read"`) {
+			return body
+		}
+		return ""
+	})
 	if code, _, _ := w.get(t, "/apiservers/healthz/v1.good.example.com"); code != http.StatusOK {
 		t.Errorf("one good server: %d", code)
 	}

@@ -14,9 +14,9 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// serversPath lists every group version with the address of its own server. Discovery has
+// ServersPath lists every group version with the address of its own server. Discovery has
 // room for one address a group, that of the preferred version.
-const serversPath = "/apiservers"
+const ServersPath = "/apiservers"
 
 // serveServers serves the list, with 200 however the servers are.
 func (a *Aggregator) serveServers(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func (a *Aggregator) serveServers(w http.ResponseWriter, r *http.Request) {
 	writeServers(w, r, http.StatusOK, list, serversText(list))
 }
 
-func serversText(list []server) string {
+func serversText(list []Server) string {
 	var text strings.Builder
 	for i := range list {
 		fmt.Fprintf(&text, "%s %s\n", list[i].GroupVersion, list[i].URL)
@@ -37,7 +37,7 @@ func serversText(list []server) string {
 }
 
 // locate adds where a group version is served, if that is known.
-func (a *Aggregator) locate(s *server, service *apiregistration.APIService) {
+func (a *Aggregator) locate(s *Server, service *apiregistration.APIService) {
 	gv := schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version}
 	s.GroupVersion = gv.String()
 	address := a.legacy.self

@@ -9,105 +9,93 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
-const (
-	discoveryType   = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	notYetDiscovery = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[
-		{"metadata":{"name":"things.example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`
-	fullDiscovery = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[
-		{"metadata":{"name":"things.example.com"},"versions":[{"version":"v1","freshness":"Current","resources":[
-		{"resource":"things","responseKind":{"group":"","version":"","kind":"Thing"},"scope":"Namespaced","verbs":["get"]}]}]},
-		{"metadata":{"name":"others.example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`
-)
-
-// TestDiscoveryIsWaitedFor: a server is announced once discovery has its kinds, whatever it says of other servers.
-func TestDiscoveryIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	var asked atomic.Int32
-	endpointServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", discoveryType)
-		switch {
-		case r.URL.Path == "/api":
-			_, _ = w.Write([]byte(`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`))
-		case asked.Add(1) < 3:
-			_, _ = w.Write([]byte(notYetDiscovery))
-		default:
-			_, _ = w.Write([]byte(fullDiscovery))
+// answering returns the registration of a server at an endpoint that gives one answer about its servers after the
+// other, and the last one again and again. asked counts the questions.
+func answering(t *testing.T, notes *strings.Builder, answers ...string) (_ *registration, asked *atomic.Int32) {
+	t.Helper()
+	asked = &atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer := answers[min(int(asked.Add(1)), len(answers))-1]
+		if answer == "" {
+			w.WriteHeader(http.StatusNotFound)
 		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(answer))
 	}))
-	t.Cleanup(endpointServer.Close)
-	core, err := kubernetes.NewForConfig(&rest.Config{Host: endpointServer.URL})
+	t.Cleanup(server.Close)
+	core, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &registration{endpoint: &endpoint{core: core}, versions: []schema.GroupVersion{{Group: "things.example.com", Version: "v1"}}}
-	if err := r.waitDiscovered(t.Context()); err != nil || asked.Load() < 3 {
-		t.Errorf("asked %d times, want at least 3; %v", asked.Load(), err)
+	versions := []schema.GroupVersion{{Group: "things.example.com", Version: "v1"}}
+	return &registration{endpoint: &endpoint{core: core}, versions: versions, notes: notes}, asked
+}
+
+// thing is the aggregator's answer about the server of things.
+func thing(fields string) string { return `[{"groupVersion":"things.example.com/v1",` + fields + `}]` }
+
+// TestAvailabilityIsWaitedFor: a server is announced once the aggregator reaches it, whatever other servers do. What
+// keeps the server away is said once.
+func TestAvailabilityIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	var notes strings.Builder
+	r, asked := answering(t, &notes,
+		`[{"groupVersion":"others.example.com/v1","available":true}]`,
+		thing(`"reason":"NotChecked"`),
+		thing(`"reason":"FailedDiscoveryCheck","message":"no connection"`),
+		thing(`"reason":"FailedDiscoveryCheck","message":"no connection"`),
+		thing(`"available":true`),
+	)
+	if err := r.waitAvailable(t.Context()); err != nil || asked.Load() != 5 {
+		t.Errorf("asked %d times, want 5; %v", asked.Load(), err)
+	}
+	if want := "docket run: waiting for things.example.com/v1: FailedDiscoveryCheck: no connection\n"; notes.String() != want {
+		t.Errorf("noted %q, want %q", notes.String(), want)
 	}
 }
 
 // TestOpenAPIIsWaitedFor: a server is announced once the endpoint has the server's documents. The message says which
-// are missing if they don't come.
+// are missing, and why, if they don't come.
 func TestOpenAPIIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const (
-		none  = `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=A"}}}`
-		thing = `{"paths":{"apis/things.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/things.example.com/v1?hash=B"}}}`
-	)
-	type answer struct {
-		code int
-		body string
-	}
+	const hour, moment = time.Hour, 300 * time.Millisecond
 	for name, test := range map[string]struct {
-		server   answer
-		endpoint []answer // The last one again and again.
-		asked    int32
-		note     string
+		answers []string
+		grace   time.Duration
+		note    string
 	}{
-		"late":                        {answer{200, thing}, []answer{{200, none}, {503, ""}, {200, "?"}, {200, thing}}, 4, ""},
-		"late, of a silent server":    {answer{403, ""}, []answer{{200, none}, {200, thing}}, 2, ""},
-		"a server without":            {answer{404, ""}, []answer{{200, none}}, 1, ""},
-		"a server without this one":   {answer{200, none}, []answer{{200, none}}, 1, ""},
-		"an endpoint without":         {answer{200, thing}, []answer{{404, ""}}, 1, "things.example.com/v1"},
-		"an endpoint that refuses":    {answer{200, thing}, []answer{{403, ""}}, 1, "things.example.com/v1"},
-		"documents that are no index": {answer{200, "?"}, []answer{{200, none}}, 1, ""},
+		"late":            {[]string{thing(`"available":true`), "?", thing(`"openAPI":"no connection"`), thing(`"openAPI":"Read"`)}, hour, ""},
+		"never":           {[]string{thing(`"available":true`)}, moment, "OpenAPI of things.example.com/v1 (not read within 300ms), without"},
+		"broken":          {[]string{thing(`"openAPI":"is no JSON"`)}, moment, "OpenAPI of things.example.com/v1 (is no JSON), without"},
+		"no such listing": {[]string{""}, moment, "OpenAPI of things.example.com/v1 (not read within 300ms), without"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(test.server.code)
-				_, _ = w.Write([]byte(test.server.body))
-			}))
-			t.Cleanup(server.Close)
-			var asked atomic.Int32
-			endpointServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				now := test.endpoint[min(int(asked.Add(1)), len(test.endpoint))-1]
-				w.WriteHeader(now.code)
-				_, _ = w.Write([]byte(now.body))
-			}))
-			t.Cleanup(endpointServer.Close)
-			core, err := kubernetes.NewForConfig(&rest.Config{Host: endpointServer.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
 			var notes strings.Builder
-			versions := []schema.GroupVersion{{Group: "things.example.com", Version: "v1"}}
-			r := &registration{endpoint: &endpoint{core: core}, versions: versions, notes: &notes}
-			a := &asker{base: server.URL, anonymous: server.Client()}
-			if err := r.waitDocumented(t.Context(), a.documented(t.Context(), versions)); err != nil {
-				t.Error(err)
-			}
-			if asked.Load() != test.asked {
-				t.Errorf("the endpoint was asked %d times, want %d", asked.Load(), test.asked)
+			r, asked := answering(t, &notes, test.answers...)
+			if err := r.waitDocumented(t.Context(), test.grace); err != nil || int(asked.Load()) < len(test.answers) {
+				t.Errorf("asked %d times, want at least %d; %v", asked.Load(), len(test.answers), err)
 			}
 			if (notes.Len() > 0) != (test.note != "") || !strings.Contains(notes.String(), test.note) {
 				t.Errorf("noted %q, want %q", notes.String(), test.note)
 			}
 		})
+	}
+}
+
+// TestOtherEndpoint: a kube-apiserver is refused before anything is registered there.
+func TestOtherEndpoint(t *testing.T) {
+	t.Parallel()
+	r, _ := answering(t, &strings.Builder{}, "")
+	err := NewOptions().chooseName(t.Context(), r.endpoint, &strings.Builder{})
+	if err == nil || !strings.Contains(err.Error(), "is not a docket gateway") {
+		t.Errorf("got %v", err)
 	}
 }

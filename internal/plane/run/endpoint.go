@@ -5,20 +5,23 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"github.com/docket-project/docket/internal/plane/aggregator"
 	"github.com/docket-project/docket/internal/plane/authtrust"
 	"github.com/docket-project/docket/internal/plane/statedir"
 )
@@ -28,7 +31,7 @@ type endpoint struct {
 	kubeconfig string // absolute path of one file
 	state      string // folder where the aggregator's certificate may be
 	core       kubernetes.Interface
-	services   aggregator.Interface
+	services   apiregistration.Interface
 }
 
 // endpoint finds the kubeconfig and checks that its server answers before a command is
@@ -54,7 +57,7 @@ func (o *Options) endpoint() (*endpoint, error) {
 	if e.core, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
 	}
-	if e.services, err = aggregator.NewForConfig(rest.CopyConfig(config)); err != nil {
+	if e.services, err = apiregistration.NewForConfig(rest.CopyConfig(config)); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
 	}
 	if _, err := e.core.Discovery().ServerVersion(); apierrors.IsUnauthorized(err) {
@@ -119,15 +122,30 @@ func (e *endpoint) proxyCA(ctx context.Context) ([]byte, error) {
 	return []byte(trust.Data[key]), nil
 }
 
-// mayShadow refuses to take over a group version from a kube-apiserver, although that would
-// allow it: everyone would lose it, not only the clients of a gateway.
-func (e *endpoint) mayShadow(ctx context.Context) error {
+// servers returns what the endpoint's aggregator says about all servers. An endpoint without such a list is not
+// Docket's: everyone would lose a group version that is taken over there, not only the clients of a gateway.
+func (e *endpoint) servers(ctx context.Context) ([]aggregator.Server, error) {
 	code := 0
-	_ = e.core.Discovery().RESTClient().Get().AbsPath("/apiservers/healthz").Do(ctx).StatusCode(&code) // 503 is an answer, too.
-	if code == http.StatusOK || code == http.StatusServiceUnavailable {
-		return nil
+	body, err := e.core.Discovery().RESTClient().Get().AbsPath(aggregator.ServersPath).
+		SetHeader("Accept", "application/json").Do(ctx).StatusCode(&code).Raw()
+	var list []aggregator.Server
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), err == nil && json.Unmarshal(body, &list) != nil:
+		return nil, fmt.Errorf("the endpoint of %s is not a docket gateway or docket up (%s answers %d); start one, and give its kubeconfig",
+			e.kubeconfig, aggregator.ServersPath, code)
+	case err != nil:
+		return nil, fmt.Errorf("ask the endpoint for its servers: %w", explained(err))
 	}
-	return fmt.Errorf("--shadow: the endpoint is not a docket gateway (/apiservers/healthz answers %d); start one in front of the cluster, and give its kubeconfig", code)
+	return list, nil
+}
+
+// server returns what the aggregator says about the server of a group version.
+func (e *endpoint) server(ctx context.Context, version schema.GroupVersion) (aggregator.Server, error) {
+	list, err := e.servers(ctx)
+	if i := slices.IndexFunc(list, func(s aggregator.Server) bool { return s.GroupVersion == version.String() }); i >= 0 {
+		return list[i], err
+	}
+	return aggregator.Server{Reason: aggregator.NotChecked}, err
 }
 
 // explained adds a remedy to an error about permissions.

@@ -13,9 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
@@ -29,21 +26,14 @@ const (
 // name while a server of that name is running: they would take each other's Service. A name that
 // the user gave is used as it is.
 func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) error {
-	if !o.derived {
-		return nil
-	}
-	list, err := e.services.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{LabelSelector: managedByLabel + "=" + managedBy})
-	if apierrors.IsForbidden(err) {
-		return nil // The registration will report a conflict.
-	}
-	if err != nil {
-		return fmt.Errorf("look for other servers: %w", explained(err))
+	list, err := e.servers(ctx)
+	if err != nil || !o.derived {
+		return err
 	}
 	taken := map[string]bool{}
-	for i := range list.Items {
-		service := list.Items[i].Spec.Service
-		if service != nil && service.Namespace == o.Namespace && isAlive(ctx, list.Items[i].Annotations[endpointAnnotation]) {
-			taken[service.Name] = true
+	for i := range list {
+		if name, here := strings.CutPrefix(list[i].Service, o.Namespace+"/"); here && isAlive(ctx, list[i].URL) {
+			taken[name] = true
 		}
 	}
 	base := o.Name

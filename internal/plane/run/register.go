@@ -16,14 +16,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
 const (
 	// managedBy marks the objects that this package may change and delete.
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "docket-run"
-	// endpointAnnotation gives Docket's aggregator the address without the Service.
-	endpointAnnotation = "docket.dev/endpoint"
+	// endpointAnnotation gives the aggregator the address without the Service.
+	endpointAnnotation = aggregator.EndpointAnnotation
 	// runAnnotation distinguishes the runs of one server, so that the end of an earlier run
 	// doesn't remove what a later one has registered.
 	runAnnotation = "docket.dev/run"
@@ -74,8 +76,8 @@ func (r *registration) putNamespace(ctx context.Context) error {
 	return fmt.Errorf("create namespace %s: %w", r.namespace, explained(err))
 }
 
-// putService creates the Service. At an endpoint of Docket's, which follows the annotation of
-// the APIService, those who may not create one can do without.
+// putService creates the Service. Those who may not create one can do without: the endpoint follows the annotation of
+// the APIService.
 func (r *registration) putService(ctx context.Context) error {
 	client := r.endpoint.core.CoreV1().Services(r.namespace)
 	wanted := &corev1.Service{
@@ -104,7 +106,7 @@ func (r *registration) putService(ctx context.Context) error {
 		return err
 	})
 	if apierrors.IsForbidden(err) {
-		_, err = fmt.Fprintf(r.notes, "docket run: no permission to create Service %s in namespace %s; continuing without it, which works with Docket's own endpoints only\n", r.name, r.namespace)
+		_, err = fmt.Fprintf(r.notes, "docket run: no permission to create Service %s in namespace %s; continuing without it\n", r.name, r.namespace)
 		return err
 	}
 	if err != nil {
@@ -134,7 +136,7 @@ func (r *registration) putAPIService(ctx context.Context, version schema.GroupVe
 		if err != nil {
 			return err
 		}
-		if err := r.mine(ctx, have); err != nil {
+		if err := r.mine(have); err != nil {
 			return err
 		}
 		r.mark(&have.ObjectMeta)
@@ -149,11 +151,11 @@ func (r *registration) putAPIService(ctx context.Context, version schema.GroupVe
 }
 
 // mine refuses an APIService that does not belong to an earlier run of this server.
-func (r *registration) mine(ctx context.Context, have *apiregistrationv1.APIService) error {
+func (r *registration) mine(have *apiregistrationv1.APIService) error {
 	service := have.Spec.Service
 	switch {
 	case service == nil && r.shadow:
-		return r.endpoint.mayShadow(ctx)
+		return nil
 	case service == nil:
 		return errors.New("the endpoint serves this group version itself, for example for a CustomResourceDefinition; a group version can have only one server. " +
 			"At a docket gateway, --shadow lets yours replace the cluster's")

@@ -124,7 +124,7 @@ func (o *Options) start(ctx context.Context, r *registration) error {
 	if err := r.waitAvailable(ctx); err != nil {
 		return err
 	}
-	if err := r.waitDocumented(ctx, asker.documented(ctx, r.versions)); err != nil {
+	if err := r.waitDocumented(ctx, documentsGrace); err != nil {
 		return err
 	}
 	return r.announce(ctx)

@@ -190,7 +190,8 @@ func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 	if !strings.Contains(s.out.String(), "kubeconfig="+filepath.Join(dir, "kubeconfig")) {
 		t.Errorf("the server did not get the kubeconfig:\n%s", s.out.String())
 	}
-	_, _, objects := clients(t, dir)
+	core, _, objects := clients(t, dir)
+	checkDiscovered(t, core)
 	things := schema.GroupVersionResource{Group: "things.example.com", Version: "v1", Resource: "things"}
 	if _, err := objects.Resource(things).List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("list through the endpoint: %v", err)
@@ -201,6 +202,22 @@ func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 	}
 	s.wait(t, "ending in order")
 	checkGone(t, dir, s.out.String())
+}
+
+// checkDiscovered checks that whoever asks right after the announcement finds the server's resources and documents:
+// kubectl keeps for hours what it has read.
+func checkDiscovered(t *testing.T, core *kubernetes.Clientset) {
+	t.Helper()
+	_, lists, err := core.Discovery().ServerGroupsAndResources()
+	if err != nil || !slices.ContainsFunc(lists, func(l *metav1.APIResourceList) bool {
+		return l.GroupVersion == "things.example.com/v1" && len(l.APIResources) > 0
+	}) {
+		t.Errorf("discovery does not list the things: %v, %v", lists, err)
+	}
+	index, err := core.Discovery().OpenAPIV3().Paths()
+	if err != nil || index["apis/things.example.com/v1"] == nil {
+		t.Errorf("there is no OpenAPI of the things: %v, %v", index, err)
+	}
 }
 
 // TestServerThatDiesIsUnregistered: docket run ends with its exit code.

@@ -70,10 +70,11 @@ func serve(arguments []string) int {
 func extensionHandler(mode string) http.Handler {
 	mux := http.NewServeMux()
 	answers := map[string]string{
-		"/healthz":                           `ok`,
-		"/apis":                              `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"things.example.com","versions":[{"groupVersion":"things.example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"things.example.com/v1","version":"v1"}}]}`,
-		"/apis/things.example.com/v1":        `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"things.example.com/v1","resources":[{"name":"things","singularName":"thing","namespaced":false,"kind":"Thing","verbs":["list"]}]}`,
-		"/apis/things.example.com/v1/things": `{"kind":"ThingList","apiVersion":"things.example.com/v1","metadata":{},"items":[]}`,
+		"/healthz":                               `ok`,
+		"/apis":                                  `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"things.example.com","versions":[{"groupVersion":"things.example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"things.example.com/v1","version":"v1"}}]}`,
+		"/apis/things.example.com/v1":            `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"things.example.com/v1","resources":[{"name":"things","singularName":"thing","namespaced":false,"kind":"Thing","verbs":["list"]}]}`,
+		"/openapi/v3/apis/things.example.com/v1": `{"openapi":"3.0.0","info":{"title":"Things","version":"v1"},"paths":{"/apis/things.example.com/v1/things":{}}}`,
+		"/apis/things.example.com/v1/things":     `{"kind":"ThingList","apiVersion":"things.example.com/v1","metadata":{},"items":[]}`,
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
