@@ -3,20 +3,10 @@
 
 package gateway
 
-import (
-	"sync"
+import "github.com/docket-project/docket/internal/kit/metric"
 
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
-)
-
-var emptiedNamespaces = metrics.NewCounter(&metrics.CounterOpts{
-	Name:           "docket_gateway_emptied_namespaces_total",
-	Help:           "Namespaces that ended in the cluster and whose objects behind the gateway were deleted.",
-	StabilityLevel: metrics.ALPHA,
-})
+var emptiedNamespaces = metric.Counter("docket_gateway_emptied_namespaces_total",
+	"Namespaces that ended in the cluster and whose objects behind the gateway were deleted.")
 
 // registerMetrics makes the metrics of the process visible, once.
-var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(emptiedNamespaces)
-})
+var registerMetrics = metric.Registration(emptiedNamespaces)

@@ -6,21 +6,16 @@ package registration
 import (
 	"slices"
 	"strings"
-	"sync"
 
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
-var problemMetric = metrics.NewGaugeVec(&metrics.GaugeOpts{
-	Name: "docket_apiserver_registration_problem",
-	Help: "1 for each reason for which clients of the cluster may not get the reports of this server, by group. " +
-		"There is none before the cluster was asked twice.",
-	StabilityLevel: metrics.ALPHA,
-}, []string{"group", "reason"})
+var problemMetric = metric.Gauges("docket_apiserver_registration_problem",
+	"1 for each reason for which clients of the cluster may not get the reports of this server, by group. "+
+		"There is none before the cluster was asked twice.", "group", "reason")
 
 // RegisterMetrics registers the metrics of this package, once. Earlier measurements are lost.
-var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(problemMetric) })
+var RegisterMetrics = metric.Registration(problemMetric)
 
 // measure shows the problems of a group, and that it has no others.
 func measure(group string, problems []Problem) {
