@@ -186,10 +186,6 @@ type root struct {
 
 func (o *upstreamOpenAPI) serveRoot(w http.ResponseWriter, r *http.Request) {
 	answer, err := o.fetcher.get(r.Context(), "/openapi/v3", acceptJSON, "", maxUpstreamDiscovery)
-	if err == nil && answer.status == http.StatusNotFound {
-		http.NotFound(w, r) // An old cluster: the aggregator makes version 3 of version 2.
-		return
-	}
 	if err == nil && answer.status != http.StatusOK {
 		err = fmt.Errorf("/openapi/v3 answers %d: %s", answer.status, excerpt(answer.body))
 	}

@@ -37,8 +37,6 @@ type fakeCluster struct {
 	allow func(user authenticationv1.UserInfo, spec authorizationv1.SelfSubjectAccessReviewSpec) bool
 	// groups is what is served, as "group/version" in order.
 	groups []string
-	// legacy turns aggregated discovery off.
-	legacy bool
 	// away makes every answer an error.
 	away bool
 	// namespaces that exist; true for those that are being deleted.
@@ -292,18 +290,6 @@ func (c *fakeCluster) serveDiscovery(w http.ResponseWriter, r *http.Request) {
 				ResponseKind: &metav1.GroupVersionKind{Group: gv.Group, Version: gv.Version, Kind: "Thing"},
 			}},
 		})
-	}
-	if c.legacy || !strings.Contains(r.Header.Get("Accept"), "apidiscovery") {
-		list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
-		for _, name := range order {
-			group := metav1.APIGroup{Name: name}
-			for _, version := range byGroup[name].Versions {
-				group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + version.Version, Version: version.Version})
-			}
-			list.Groups = append(list.Groups, group)
-		}
-		writeAny(w, list)
-		return
 	}
 	w.Header().Set("Etag", tag)
 	if r.Header.Get("If-None-Match") == tag {

@@ -17,18 +17,12 @@ import (
 // the aggregated and in the legacy form. The gateway follows changes in the cluster.
 func TestDiscoveryIsMerged(t *testing.T) {
 	t.Parallel()
-	for _, legacy := range []bool{false, true} {
-		t.Run(fmt.Sprintf("legacy=%t", legacy), func(t *testing.T) {
-			t.Parallel()
-			cluster := newCluster(t)
-			cluster.legacy = legacy
-			g := start(t, cluster.config("alice-token"))
-			g.register(newExtension(t, "new.example.com/v1", g))
-			wantGroups(t, g, "apps/v1", "batch/v1", "example.com/v1", "new.example.com/v1", "apiregistration.k8s.io/v1")
-			cluster.change(func() { cluster.groups = []string{"apps/v1", "crd.example.com/v1", "crd.example.com/v1beta1"} })
-			wantGroups(t, g, "apps/v1", "crd.example.com/v1", "crd.example.com/v1beta1", "!batch/v1", "!example.com/v1", "new.example.com/v1")
-		})
-	}
+	cluster := newCluster(t)
+	g := start(t, cluster.config("alice-token"))
+	g.register(newExtension(t, "new.example.com/v1", g))
+	wantGroups(t, g, "apps/v1", "batch/v1", "example.com/v1", "new.example.com/v1", "apiregistration.k8s.io/v1")
+	cluster.change(func() { cluster.groups = []string{"apps/v1", "crd.example.com/v1", "crd.example.com/v1beta1"} })
+	wantGroups(t, g, "apps/v1", "crd.example.com/v1", "crd.example.com/v1beta1", "!batch/v1", "!example.com/v1", "new.example.com/v1")
 }
 
 // wantGroups waits until both forms of discovery have group versions, and lack those with an
