@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/dynamic"
@@ -35,8 +33,6 @@ const (
 	patience = 5 * time.Second
 )
 
-var errStopped = errors.New("the server has stopped")
-
 // Run serves until ctx ends. What the user should read goes to out.
 func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (err error) {
 	if err := o.Validate(); err != nil {
@@ -51,23 +47,8 @@ func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (e
 	if err != nil {
 		return err
 	}
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := server.Run(groupCtx); err != nil {
-			return err
-		}
-		return errStopped // Ends the other goroutine.
-	})
-	group.Go(func() error {
-		err := o.greet(groupCtx, server, config, held, out, c)
-		select {
-		case <-groupCtx.Done():
-			return nil // err only says that ctx has ended.
-		default:
-			return err
-		}
-	})
-	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
+	greet := func(ctx context.Context) error { return o.greet(ctx, server, config, held, out, c) }
+	if err := statedir.Attend(ctx, greet, server.Run); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, "The gateway has stopped. The registrations are kept.")

@@ -20,12 +20,11 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
-	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
@@ -263,15 +262,11 @@ func (s *Server) newContent() (*content, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the gateway itself: %w", err)
 	}
-	known, err := discovery.NewDiscoveryClientForConfig(unlimited(s.Loopback))
+	registered, err := clientset.NewForConfig(unlimited(s.Loopback))
 	if err != nil {
 		return nil, fmt.Errorf("client of the gateway itself: %w", err)
 	}
-	registered, err := apiregistration.NewForConfig(unlimited(s.Loopback))
-	if err != nil {
-		return nil, fmt.Errorf("client of the gateway itself: %w", err)
-	}
-	return &content{own: own, services: registered.APIServices(), discovery: known}, nil
+	return &content{own: own, services: registered.ApiregistrationV1().APIServices(), discovery: registered.Discovery()}, nil
 }
 
 func unlimited(config *rest.Config) *rest.Config {

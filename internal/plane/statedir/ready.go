@@ -9,7 +9,30 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"golang.org/x/sync/errgroup"
 )
+
+// Attend runs servers, and beside them greet, which waits until they are ready and tells the user. When one of them ends,
+// or greet fails, the others end, too.
+func Attend(ctx context.Context, greet func(context.Context) error, servers ...func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, serve := range servers {
+		group.Go(func() error {
+			defer stop()
+			return serve(ctx)
+		})
+	}
+	group.Go(func() error {
+		if err := greet(ctx); ctx.Err() == nil {
+			return err
+		}
+		return nil // An error only says that ctx has ended.
+	})
+	return group.Wait()
+}
 
 // AskReady asks a server for /readyz as a client would, and returns why it is not ready.
 func AskReady(ctx context.Context, client *http.Client, host string) error {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/rest"
@@ -56,34 +54,17 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	}
 	defer func() { err = errors.Join(err, up.folder.Close()) }()
 
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := up.server.Run(groupCtx); err != nil {
-			return err
-		}
-		// Ends the other goroutines when the server stops without an error.
-		return errStopped
-	})
+	greet := func(ctx context.Context) error { return up.greet(ctx, o, out, progress, c, started) }
+	servers := []func(context.Context) error{up.server.Run}
 	if up.console != nil {
-		group.Go(func() error { return up.console.Serve(groupCtx, up.console.listener) })
+		servers = append(servers, func(ctx context.Context) error { return up.console.Serve(ctx, up.console.listener) })
 	}
-	group.Go(func() error {
-		err := up.greet(groupCtx, o, out, progress, c, started)
-		select {
-		case <-groupCtx.Done():
-			return nil // err only says that ctx has ended.
-		default:
-			return err
-		}
-	})
-	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
+	if err := statedir.Attend(ctx, greet, servers...); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.folder.Dir)
 	return err
 }
-
-var errStopped = errors.New("the server has stopped")
 
 // greet waits until the server is ready, prints what to do next and loads the demo.
 func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writer, c clock.PassiveClock, started time.Time) error {
