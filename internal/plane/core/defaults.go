@@ -6,6 +6,7 @@ package core
 import (
 	"maps"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -74,15 +75,12 @@ func prepareService(service, _ *corev1.Service) {
 	}
 }
 
+// preparePod fills in the defaults that clients read without checking for them.
 func preparePod(pod, old *corev1.Pod) {
-	preparePodSpec(&pod.Spec)
 	if old == nil {
 		pod.Status.Phase = corev1.PodPending
 	}
-}
-
-// preparePodSpec fills in the defaults that clients read without checking for them.
-func preparePodSpec(spec *corev1.PodSpec) {
+	spec := &pod.Spec
 	orValue(&spec.RestartPolicy, corev1.RestartPolicyAlways)
 	orValue(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	orValue(&spec.SchedulerName, corev1.DefaultSchedulerName)
@@ -95,6 +93,15 @@ func preparePodSpec(spec *corev1.PodSpec) {
 		}
 	}
 }
+
+// Nothing here runs pods. Of the many defaults that Kubernetes has for what creates pods, these kinds have the one that
+// clients read without a check, such as kubectl describe.
+
+func prepareDeployment(deployment, _ *appsv1.Deployment) { orDefault(&deployment.Spec.Replicas, 1) }
+
+func prepareStatefulSet(set, _ *appsv1.StatefulSet) { orDefault(&set.Spec.Replicas, 1) }
+
+func prepareReplicaSet(set, _ *appsv1.ReplicaSet) { orDefault(&set.Spec.Replicas, 1) }
 
 func prepareRoleBinding(binding, _ *rbacv1.RoleBinding) {
 	prepareBinding(&binding.RoleRef, binding.Subjects)

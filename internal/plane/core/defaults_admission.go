@@ -20,27 +20,30 @@ const (
 func prepareValidatingWebhooks(configuration, _ *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for i := range configuration.Webhooks {
 		hook := &configuration.Webhooks[i]
-		orDefault(&hook.FailurePolicy, admissionregistrationv1.Fail)
-		orDefault(&hook.TimeoutSeconds, webhookTimeout)
+		prepareWebhook(&hook.FailurePolicy, &hook.TimeoutSeconds, &hook.ClientConfig, hook.Rules)
 		prepareMatch(&hook.MatchPolicy, &hook.NamespaceSelector, &hook.ObjectSelector)
-		prepareClient(&hook.ClientConfig)
-		for j := range hook.Rules {
-			orDefault(&hook.Rules[j].Scope, admissionregistrationv1.AllScopes)
-		}
 	}
 }
 
 func prepareMutatingWebhooks(configuration, _ *admissionregistrationv1.MutatingWebhookConfiguration) {
 	for i := range configuration.Webhooks {
 		hook := &configuration.Webhooks[i]
-		orDefault(&hook.FailurePolicy, admissionregistrationv1.Fail)
-		orDefault(&hook.TimeoutSeconds, webhookTimeout)
-		orDefault(&hook.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
+		prepareWebhook(&hook.FailurePolicy, &hook.TimeoutSeconds, &hook.ClientConfig, hook.Rules)
 		prepareMatch(&hook.MatchPolicy, &hook.NamespaceSelector, &hook.ObjectSelector)
-		prepareClient(&hook.ClientConfig)
-		for j := range hook.Rules {
-			orDefault(&hook.Rules[j].Scope, admissionregistrationv1.AllScopes)
-		}
+		orDefault(&hook.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
+	}
+}
+
+func prepareWebhook(policy **admissionregistrationv1.FailurePolicyType, timeout **int32, client *admissionregistrationv1.WebhookClientConfig,
+	rules []admissionregistrationv1.RuleWithOperations,
+) {
+	orDefault(policy, admissionregistrationv1.Fail)
+	orDefault(timeout, webhookTimeout)
+	if client.Service != nil {
+		orDefault(&client.Service.Port, webhookPort)
+	}
+	for i := range rules {
+		orDefault(&rules[i].Scope, admissionregistrationv1.AllScopes)
 	}
 }
 
@@ -79,10 +82,4 @@ func prepareMatch(policy **admissionregistrationv1.MatchPolicyType, namespaces, 
 	orDefault(policy, admissionregistrationv1.Equivalent)
 	orDefault(namespaces, metav1.LabelSelector{})
 	orDefault(objects, metav1.LabelSelector{})
-}
-
-func prepareClient(client *admissionregistrationv1.WebhookClientConfig) {
-	if client.Service != nil {
-		orDefault(&client.Service.Port, webhookPort)
-	}
 }

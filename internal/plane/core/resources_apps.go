@@ -25,7 +25,7 @@ func appsResources() []resource {
 		}),
 		row[appsv1.DaemonSet, appsv1.DaemonSetList](group, "DaemonSet", "daemonsets", "daemonset").with(func(r *resource) {
 			r.ShortNames = []string{"ds"}
-			r.prepare, r.validate = preparing(prepareDaemonSet), validating(validateDaemonSet)
+			r.validate = validating(validateDaemonSet)
 		}),
 		row[appsv1.ReplicaSet, appsv1.ReplicaSetList](group, "ReplicaSet", "replicasets", "replicaset").with(func(r *resource) {
 			r.ShortNames = []string{"rs"}
@@ -39,11 +39,11 @@ func batchResources() []resource {
 	group := batchv1.SchemeGroupVersion
 	return workloads([]resource{
 		row[batchv1.Job, batchv1.JobList](group, "Job", "jobs", "job").with(func(r *resource) {
-			r.prepare, r.validate = preparing(prepareJob), validating(validateJob)
+			r.validate = validating(validateJob)
 		}),
 		row[batchv1.CronJob, batchv1.CronJobList](group, "CronJob", "cronjobs", "cronjob").with(func(r *resource) {
 			r.ShortNames = []string{"cj"}
-			r.prepare, r.validate = preparing(prepareCronJob), validating(validateCronJob)
+			r.validate = validating(validateCronJob)
 		}),
 	})
 }

@@ -18,27 +18,22 @@ import (
 const webhookTimeoutMax = 30
 
 func validateValidatingWebhooks(now, _ *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
-	names := sets.New[string]()
-	var errs field.ErrorList
-	for i := range now.Webhooks {
-		hook := &now.Webhooks[i]
-		errs = append(errs, validateWebhook(webhookOf{
-			name: hook.Name, client: &hook.ClientConfig, sideEffects: hook.SideEffects,
-			versions: hook.AdmissionReviewVersions, timeout: hook.TimeoutSeconds,
-		}, names, field.NewPath("webhooks").Index(i))...)
-	}
-	return errs
+	return validateWebhooks(now.Webhooks, func(hook *admissionregistrationv1.ValidatingWebhook) webhookOf {
+		return webhookOf{hook.Name, &hook.ClientConfig, hook.SideEffects, hook.AdmissionReviewVersions, hook.TimeoutSeconds}
+	})
 }
 
 func validateMutatingWebhooks(now, _ *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+	return validateWebhooks(now.Webhooks, func(hook *admissionregistrationv1.MutatingWebhook) webhookOf {
+		return webhookOf{hook.Name, &hook.ClientConfig, hook.SideEffects, hook.AdmissionReviewVersions, hook.TimeoutSeconds}
+	})
+}
+
+func validateWebhooks[W any](webhooks []W, of func(*W) webhookOf) field.ErrorList {
 	names := sets.New[string]()
 	var errs field.ErrorList
-	for i := range now.Webhooks {
-		hook := &now.Webhooks[i]
-		errs = append(errs, validateWebhook(webhookOf{
-			name: hook.Name, client: &hook.ClientConfig, sideEffects: hook.SideEffects,
-			versions: hook.AdmissionReviewVersions, timeout: hook.TimeoutSeconds,
-		}, names, field.NewPath("webhooks").Index(i))...)
+	for i := range webhooks {
+		errs = append(errs, validateWebhook(of(&webhooks[i]), names, field.NewPath("webhooks").Index(i))...)
 	}
 	return errs
 }

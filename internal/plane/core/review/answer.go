@@ -19,36 +19,24 @@ import (
 )
 
 func selfAccessReview(decide authorizer.Authorizer) answer {
-	return func(ctx context.Context, who user.Info, object runtime.Object) error {
-		review, ok := object.(*authorizationv1.SelfSubjectAccessReview)
-		if !ok {
-			return wrongType(object)
-		}
+	return of(func(ctx context.Context, who user.Info, review *authorizationv1.SelfSubjectAccessReview) error {
 		return decideOn(ctx, decide, who, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes, &review.Status)
-	}
+	})
 }
 
 func accessReview(decide authorizer.Authorizer) answer {
-	return func(ctx context.Context, _ user.Info, object runtime.Object) error {
-		review, ok := object.(*authorizationv1.SubjectAccessReview)
-		if !ok {
-			return wrongType(object)
-		}
+	return of(func(ctx context.Context, _ user.Info, review *authorizationv1.SubjectAccessReview) error {
 		return decideFor(ctx, decide, review.Spec, &review.Status)
-	}
+	})
 }
 
 func localAccessReview(decide authorizer.Authorizer) answer {
-	return func(ctx context.Context, _ user.Info, object runtime.Object) error {
-		review, ok := object.(*authorizationv1.LocalSubjectAccessReview)
-		if !ok {
-			return wrongType(object)
-		}
+	return of(func(ctx context.Context, _ user.Info, review *authorizationv1.LocalSubjectAccessReview) error {
 		if review.Spec.ResourceAttributes == nil || review.Spec.ResourceAttributes.Namespace != request.NamespaceValue(ctx) {
 			return apierrors.NewBadRequest("spec.resourceAttributes.namespace: must be the namespace of the review")
 		}
 		return decideFor(ctx, decide, review.Spec, &review.Status)
-	}
+	})
 }
 
 func decideFor(ctx context.Context, decide authorizer.Authorizer, spec authorizationv1.SubjectAccessReviewSpec, status *authorizationv1.SubjectAccessReviewStatus) error {
@@ -90,11 +78,7 @@ func decideOn(ctx context.Context, decide authorizer.Authorizer, who user.Info, 
 }
 
 func rulesReview(rules authorizer.RuleResolver) answer {
-	return func(ctx context.Context, who user.Info, object runtime.Object) error {
-		review, ok := object.(*authorizationv1.SelfSubjectRulesReview)
-		if !ok {
-			return wrongType(object)
-		}
+	return of(func(ctx context.Context, who user.Info, review *authorizationv1.SelfSubjectRulesReview) error {
 		if review.Spec.Namespace == "" {
 			return apierrors.NewBadRequest("spec.namespace: is required")
 		}
@@ -116,24 +100,16 @@ func rulesReview(rules authorizer.RuleResolver) answer {
 			})
 		}
 		return nil
-	}
+	})
 }
 
-func selfReview(_ context.Context, who user.Info, object runtime.Object) error {
-	review, ok := object.(*authenticationv1.SelfSubjectReview)
-	if !ok {
-		return wrongType(object)
-	}
+func selfReview(_ context.Context, who user.Info, review *authenticationv1.SelfSubjectReview) error {
 	review.Status.UserInfo = userInfo(who)
 	return nil
 }
 
 func tokenReview(tokens authenticator.Token) answer {
-	return func(ctx context.Context, _ user.Info, object runtime.Object) error {
-		review, ok := object.(*authenticationv1.TokenReview)
-		if !ok {
-			return wrongType(object)
-		}
+	return of(func(ctx context.Context, _ user.Info, review *authenticationv1.TokenReview) error {
 		if review.Spec.Token == "" {
 			return apierrors.NewBadRequest("spec.token: is required")
 		}
@@ -154,7 +130,7 @@ func tokenReview(tokens authenticator.Token) answer {
 			review.Status.Audiences = response.Audiences
 		}
 		return nil
-	}
+	})
 }
 
 func userInfo(who user.Info) authenticationv1.UserInfo {
@@ -165,6 +141,13 @@ func userInfo(who user.Info) authenticationv1.UserInfo {
 	return authenticationv1.UserInfo{Username: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extra}
 }
 
-func wrongType(object runtime.Object) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("not a review of this API: %T", object))
+// of turns an answer to one kind of review into one to any.
+func of[R runtime.Object](f func(context.Context, user.Info, R) error) answer {
+	return func(ctx context.Context, who user.Info, object runtime.Object) error {
+		review, ok := object.(R)
+		if !ok {
+			return apierrors.NewBadRequest(fmt.Sprintf("not a review of this API: %T", object))
+		}
+		return f(ctx, who, review)
+	}
 }

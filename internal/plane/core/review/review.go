@@ -53,7 +53,7 @@ func Kinds() []Kind {
 // no token is valid.
 func Storages(decide authorizer.Authorizer, rules authorizer.RuleResolver, tokens authenticator.Token) map[schema.GroupVersion]map[string]rest.Storage {
 	answers := map[string]answer{
-		"SelfSubjectReview":        selfReview,
+		"SelfSubjectReview":        of(selfReview),
 		"TokenReview":              tokenReview(tokens),
 		"LocalSubjectAccessReview": localAccessReview(decide),
 		"SelfSubjectAccessReview":  selfAccessReview(decide),
