@@ -48,13 +48,14 @@ func TestAvailabilityIsWaitedFor(t *testing.T) {
 	var notes strings.Builder
 	r, asked := answering(t, &notes,
 		`[{"groupVersion":"others.example.com/v1","available":true}]`,
+		thing(`"available":true,"local":true`),
 		thing(`"reason":"NotChecked"`),
 		thing(`"reason":"FailedDiscoveryCheck","message":"no connection"`),
 		thing(`"reason":"FailedDiscoveryCheck","message":"no connection"`),
 		thing(`"available":true`),
 	)
-	if err := r.waitAvailable(t.Context()); err != nil || asked.Load() != 5 {
-		t.Errorf("asked %d times, want 5; %v", asked.Load(), err)
+	if err := r.waitAvailable(t.Context()); err != nil || asked.Load() != 6 {
+		t.Errorf("asked %d times, want 6; %v", asked.Load(), err)
 	}
 	if want := "docket run: waiting for things.example.com/v1: FailedDiscoveryCheck: no connection\n"; notes.String() != want {
 		t.Errorf("noted %q, want %q", notes.String(), want)

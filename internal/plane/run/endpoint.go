@@ -139,10 +139,10 @@ func (e *endpoint) servers(ctx context.Context) ([]aggregator.Server, error) {
 	return list, nil
 }
 
-// server returns what the aggregator says about the server of a group version.
+// server returns what the aggregator says about the extension server of a group version.
 func (e *endpoint) server(ctx context.Context, version schema.GroupVersion) (aggregator.Server, error) {
 	list, err := e.servers(ctx)
-	if i := slices.IndexFunc(list, func(s aggregator.Server) bool { return s.GroupVersion == version.String() }); i >= 0 {
+	if i := slices.IndexFunc(list, func(s aggregator.Server) bool { return !s.Local && s.GroupVersion == version.String() }); i >= 0 {
 		return list[i], err
 	}
 	return aggregator.Server{Reason: aggregator.NotChecked}, err

@@ -23,7 +23,7 @@ const (
 )
 
 // chooseName gives a server whose name was derived from its command, such as python3, another
-// name while a server of that name is running: they would take each other's Service. A name that
+// name while a server of that name is running: they would take each other's registration. A name that
 // the user gave is used as it is.
 func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) error {
 	list, err := e.servers(ctx)

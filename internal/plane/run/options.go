@@ -21,7 +21,7 @@ type Options struct {
 	Kubeconfig string
 	// Dir is the state folder of the endpoint; empty for that of `docket up`.
 	Dir string
-	// Name and Namespace of the Service. An empty name is made from the command.
+	// Name and Namespace are those of the Service that APIServices name. An empty name is made from the command.
 	Name, Namespace string
 	// GroupVersions to register, as group/version; empty to ask the server.
 	GroupVersions []string
@@ -46,8 +46,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	o.addEndpointFlags(sections.FlagSet("endpoint"))
 	server := sections.FlagSet("server")
-	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service; by default that of the command, numbered if such a server is running.")
-	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. Created if it does not exist, and kept.")
+	server.StringVar(&o.Name, "name", o.Name, "Name of the server; by default that of the command, numbered if such a server is running.")
+	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace in the name of the server's certificate, <name>.<namespace>.svc.")
 	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
 		"What the server serves, as group/version; can be repeated. When omitted, the server is asked.")
 	server.BoolVar(&o.Shadow, "shadow", o.Shadow,

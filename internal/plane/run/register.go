@@ -10,7 +10,6 @@ import (
 	"io"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,7 +23,7 @@ const (
 	// managedBy marks the objects that this package may change and delete.
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "docket-run"
-	// endpointAnnotation gives the aggregator the address without the Service.
+	// endpointAnnotation gives the aggregator the address.
 	endpointAnnotation = aggregator.EndpointAnnotation
 	// runAnnotation distinguishes the runs of one server, so that the end of an earlier run
 	// doesn't remove what a later one has registered.
@@ -38,79 +37,20 @@ const (
 type registration struct {
 	endpoint        *endpoint
 	workspace       *workspace
-	name, namespace string // of the Service
+	name, namespace string // of the Service that APIServices name
 	run             string // unique
 	versions        []schema.GroupVersion
 	shadow          bool // what the endpoint's cluster serves
 	notes           io.Writer
 }
 
-// register creates the Service and an APIService for each group version.
+// register creates an APIService for each group version. The Service that it names need not exist: the aggregator
+// follows the annotation with the address.
 func (r *registration) register(ctx context.Context) error {
-	if err := r.putNamespace(ctx); err != nil {
-		return err
-	}
-	if err := r.putService(ctx); err != nil {
-		return err
-	}
 	for _, version := range r.versions {
 		if err := r.putAPIService(ctx, version); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (r *registration) putNamespace(ctx context.Context) error {
-	client := r.endpoint.core.CoreV1().Namespaces()
-	_, err := client.Get(ctx, r.namespace, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}, metav1.CreateOptions{})
-	}
-	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
-		return nil
-	case apierrors.IsForbidden(err):
-		return nil // Creating the Service shows whether the namespace exists.
-	}
-	return fmt.Errorf("create namespace %s: %w", r.namespace, explained(err))
-}
-
-// putService creates the Service. Those who may not create one can do without: the endpoint follows the annotation of
-// the APIService.
-func (r *registration) putService(ctx context.Context) error {
-	client := r.endpoint.core.CoreV1().Services(r.namespace)
-	wanted := &corev1.Service{
-		ObjectMeta: r.meta(r.name),
-		Spec: corev1.ServiceSpec{
-			// The aggregator is on this machine, too.
-			Type: corev1.ServiceTypeExternalName, ExternalName: "localhost",
-			Ports: []corev1.ServicePort{{Name: "https", Port: int32(r.workspace.port), Protocol: corev1.ProtocolTCP}},
-		},
-	}
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		have, err := client.Get(ctx, r.name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			_, err = client.Create(ctx, wanted, metav1.CreateOptions{})
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		if have.Labels[managedByLabel] != managedBy {
-			return fmt.Errorf("it exists and does not belong to docket run; choose another with --name or --namespace, or delete it with `kubectl delete service -n %s %s`", r.namespace, r.name)
-		}
-		r.mark(&have.ObjectMeta)
-		have.Spec = wanted.Spec
-		_, err = client.Update(ctx, have, metav1.UpdateOptions{})
-		return err
-	})
-	if apierrors.IsForbidden(err) {
-		_, err = fmt.Fprintf(r.notes, "docket run: no permission to create Service %s in namespace %s; continuing without it\n", r.name, r.namespace)
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("create Service %s in namespace %s: %w", r.name, r.namespace, err)
 	}
 	return nil
 }
@@ -197,14 +137,6 @@ func (r *registration) unregister(ctx context.Context) error {
 		if err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, fmt.Errorf("APIService %s: %w", name, err))
 		}
-	}
-	services := r.endpoint.core.CoreV1().Services(r.namespace)
-	have, err := services.Get(ctx, r.name, metav1.GetOptions{})
-	if err == nil && have.Annotations[runAnnotation] == r.run {
-		err = services.Delete(ctx, r.name, *metav1.NewPreconditionDeleteOptions(string(have.UID)))
-	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		errs = append(errs, fmt.Errorf("service %s/%s: %w", r.namespace, r.name, err))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("withdraw the registration: %w; delete the rest with `kubectl delete apiservices -l %s=%s`", errors.Join(errs...), managedByLabel, managedBy)

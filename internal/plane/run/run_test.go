@@ -160,12 +160,9 @@ const apiServiceName = "v1.things.example.com"
 
 func checkGone(t *testing.T, dir string, output string) {
 	t.Helper()
-	core, services, _ := clients(t, dir)
+	_, services, _ := clients(t, dir)
 	if _, err := services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the APIService is still there (%v)", err)
-	}
-	if _, err := core.CoreV1().Services("docket-run").Get(t.Context(), "fake", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the Service is still there (%v)", err)
 	}
 	found := regexp.MustCompile(`dir=(\S+)`).FindStringSubmatch(output)
 	if found == nil {
@@ -276,17 +273,20 @@ func TestServersOfOneCommand(t *testing.T) {
 	second := runAs(t, dir, "", "other")
 	second.wait(t, "serving others.example.com/v1")
 	second.wait(t, "this one is "+derived+"-2")
-	core, services, _ := clients(t, dir)
-	ports := map[int32]bool{}
-	for _, name := range []string{derived, derived + "-2"} {
-		service, err := core.CoreV1().Services("docket-run").Get(t.Context(), name, metav1.GetOptions{})
+	_, services, _ := clients(t, dir)
+	addresses := map[string]string{}
+	for group, name := range map[string]string{"things": derived, "others": derived + "-2"} {
+		service, err := services.ApiregistrationV1().APIServices().Get(t.Context(), "v1."+group+".example.com", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports[service.Spec.Ports[0].Port] = true
+		if service.Spec.Service.Name != name {
+			t.Errorf("%s are registered for %s, want %s", group, service.Spec.Service.Name, name)
+		}
+		addresses[service.Annotations[endpointAnnotation]] = name
 	}
-	if len(ports) != 2 {
-		t.Errorf("the servers share a port: %v", ports)
+	if len(addresses) != 2 {
+		t.Errorf("the servers share an address: %v", addresses)
 	}
 	third := runAs(t, dir, "", "good")
 	if err := <-third.ended; err == nil || !strings.Contains(err.Error(), "belongs to another docket run, with --name="+derived) {
@@ -302,8 +302,9 @@ func TestServersOfOneCommand(t *testing.T) {
 	}
 	fourth := runAs(t, dir, "", "good")
 	fourth.wait(t, "serving things.example.com/v1")
-	if _, err := core.CoreV1().Services("docket-run").Get(t.Context(), derived, metav1.GetOptions{}); err != nil {
-		t.Error(err)
+	before, err = services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{})
+	if err != nil || before.Spec.Service.Name != derived {
+		t.Errorf("the registration of the fourth: %+v, %v", before.Spec.Service, err)
 	}
 	for _, s := range []*session{second, fourth} {
 		s.cancel()
