@@ -21,7 +21,7 @@ type Options struct {
 	Kubeconfig string
 	// Dir is the state folder of the endpoint; empty for that of `docket up`.
 	Dir string
-	// Name and Namespace are those of the Service that APIServices name. An empty name is made from the command.
+	// Name and Namespace name the server in its APIServices. An empty name is made from the command.
 	Name, Namespace string
 	// GroupVersions to register, as group/version; empty to ask the server.
 	GroupVersions []string

@@ -201,8 +201,8 @@ func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 	checkGone(t, dir, s.out.String())
 }
 
-// checkDiscovered checks that whoever asks right after the announcement finds the server's resources and documents:
-// kubectl keeps for hours what it has read.
+// checkDiscovered checks that clients find the server's resources and documents right after the announcement: kubectl
+// keeps for hours what it has read.
 func checkDiscovered(t *testing.T, core *kubernetes.Clientset) {
 	t.Helper()
 	_, lists, err := core.Discovery().ServerGroupsAndResources()

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Attend runs servers, and beside them greet, which waits until they are ready and tells the user. When one of them ends,
-// or greet fails, the others end, too.
+// Attend runs servers, and beside them greet, which waits until they are ready and tells the user. When one of them
+// ends, or greet fails, the others end, too.
 func Attend(ctx context.Context, greet func(context.Context) error, servers ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
