@@ -35,7 +35,6 @@ const (
 // availability probes extension servers and writes what it sees into their APIServices.
 type availability struct {
 	registry  *registry
-	resolver  Resolver
 	client    apiregistrationclient.APIServicesGetter
 	discovery *discoverySource
 	// localOwner tells who else serves a group version, "" if nobody.
@@ -45,7 +44,7 @@ type availability struct {
 
 func newAvailability(a *Aggregator) *availability {
 	return &availability{
-		registry: a.registry, resolver: a.resolver, client: a.client.ApiregistrationV1(),
+		registry: a.registry, client: a.client.ApiregistrationV1(),
 		discovery: newDiscoverySource(a.Generic.AggregatedDiscoveryGroupManager, aggregated.AggregatorSource), localOwner: a.locals.owner,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, probeInterval),
@@ -118,10 +117,10 @@ func (c *availability) sync(ctx context.Context, name string) (bool, error) {
 
 // probe asks the server, and hands what it says to discovery.
 func (c *availability) probe(ctx context.Context, b *backend) apiregistration.APIServiceCondition {
-	if target, err := b.address(c.resolver); err == nil {
+	if target, err := b.address(); err == nil {
 		c.registry.located(b.name(), target.Host)
 	}
-	resources, err := b.probe(ctx, c.resolver)
+	resources, err := b.probe(ctx)
 	if err == nil {
 		err = c.discovery.publish(b, resources)
 	}

@@ -90,9 +90,9 @@ func (c *Config) New() (*Aggregator, error) {
 		return nil, err
 	}
 	a := &Aggregator{
-		resolver: c.Resolver, serviceInformer: c.Services, streams: c.Streams,
+		serviceInformer: c.Services, streams: c.Streams,
 		certificates: certificates, ready: make(chan struct{}),
-		registry: newRegistry(newTransports(certificates.CurrentCertKeyContent)),
+		registry: newRegistry(newTransports(certificates.CurrentCertKeyContent), c.Resolver),
 	}
 	certificates.AddListener(a)
 	if a.streams == nil {
@@ -180,6 +180,6 @@ func (a *Aggregator) install(c *Config) error {
 	paths.HandleFunc(healthPath, a.serveHealth)
 	paths.UnlistedHandlePrefix(healthPath+"/", http.HandlerFunc(a.serveHealth))
 	a.availability = newAvailability(a)
-	a.proxy = newProxy(a.resolver, a.streams, a.availability.queue.Add)
+	a.proxy = newProxy(a.streams, a.availability.queue.Add)
 	return a.addHooks()
 }

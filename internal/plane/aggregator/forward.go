@@ -79,6 +79,16 @@ func DropToken(h http.Header) {
 	}
 }
 
+// dropCaller removes who asks from a request: the token, and whom the caller wants to act as.
+func dropCaller(h http.Header) {
+	DropToken(h)
+	for name := range h {
+		if strings.HasPrefix(http.CanonicalHeaderKey(name), "Impersonate-") {
+			delete(h, name)
+		}
+	}
+}
+
 // isUpgrade reports whether a connection is to be handed over: SPDY and WebSocket alike.
 func isUpgrade(r *http.Request) bool {
 	for _, value := range r.Header.Values("Connection") {

@@ -40,7 +40,6 @@ const (
 // have been checked. The library never asks a server: it holds locks while it does.
 type documents struct {
 	registry *registry
-	resolver Resolver
 	v2       openapiaggregator.SpecAggregator
 	v3       openapiv3aggregator.SpecProxier
 	remote   *handler3.OpenAPIService
@@ -55,9 +54,9 @@ type documents struct {
 	outcomes map[string]string
 }
 
-func newDocuments(registry *registry, resolver Resolver, v2 openapiaggregator.SpecAggregator, v3 openapiv3aggregator.SpecProxier) (*documents, error) {
+func newDocuments(registry *registry, v2 openapiaggregator.SpecAggregator, v3 openapiv3aggregator.SpecProxier) (*documents, error) {
 	d := &documents{
-		registry: registry, resolver: resolver, v2: v2, v3: v3, remote: handler3.NewOpenAPIService(),
+		registry: registry, v2: v2, v3: v3, remote: handler3.NewOpenAPIService(),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](documentRetry, documentMaxRetry),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "docket_apiservice_openapi"}),
@@ -146,8 +145,8 @@ func (d *documents) remove(name string) {
 func (d *documents) sync(ctx context.Context, b *backend) error {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
-	second, errV2 := b.fetch(ctx, d.resolver, "/openapi/v2", maxOpenAPIBytes)
-	third, errV3 := b.fetch(ctx, d.resolver, "/openapi/v3"+b.path(), maxOpenAPIBytes)
+	second, errV2 := b.fetch(ctx, "/openapi/v2", maxOpenAPIBytes)
+	third, errV3 := b.fetch(ctx, "/openapi/v3"+b.path(), maxOpenAPIBytes)
 	if errors.Is(errV2, errNotFound) {
 		errV2 = nil // No server has to have it.
 	}

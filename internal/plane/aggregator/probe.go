@@ -26,8 +26,8 @@ var errNotFound = errors.New("not found")
 
 // fetch gets a document from an extension server, as the aggregator. The document is at most
 // limit bytes, and redirects are not followed.
-func (b *backend) fetch(ctx context.Context, resolver Resolver, path string, limit int64) ([]byte, error) {
-	target, err := b.address(resolver)
+func (b *backend) fetch(ctx context.Context, path string, limit int64) ([]byte, error) {
+	target, err := b.address()
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func (b *backend) fetch(ctx context.Context, resolver Resolver, path string, lim
 
 // probe asks an extension server for the resources of its group version. That is what every
 // client asks first, and what discovery is made of.
-func (b *backend) probe(ctx context.Context, resolver Resolver) ([]metav1.APIResource, error) {
+func (b *backend) probe(ctx context.Context) ([]metav1.APIResource, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	data, err := b.fetch(ctx, resolver, b.path(), maxDiscoveryBytes)
+	data, err := b.fetch(ctx, b.path(), maxDiscoveryBytes)
 	if err != nil {
 		return nil, err
 	}

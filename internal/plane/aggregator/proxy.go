@@ -36,15 +36,14 @@ const (
 
 // proxy sends requests to extension servers, in the name of the user.
 type proxy struct {
-	resolver Resolver
 	// failed is called for servers that can't be reached.
 	failed  func(apiService string)
 	streams *Streams
 	buffers *buffers
 }
 
-func newProxy(resolver Resolver, streams *Streams, failed func(apiService string)) *proxy {
-	return &proxy{resolver: resolver, failed: failed, streams: streams, buffers: newBuffers(bufferBytes)}
+func newProxy(streams *Streams, failed func(apiService string)) *proxy {
+	return &proxy{failed: failed, streams: streams, buffers: newBuffers(bufferBytes)}
 }
 
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request, b *backend) {
@@ -81,7 +80,7 @@ func (p *proxy) admit(r *http.Request, b *backend) (*url.URL, user.Info, error) 
 	case !b.available:
 		return nil, nil, apierrors.NewServiceUnavailable(fmt.Sprintf("the server of %s is not available: %s", b.groupVersion(), b.message))
 	}
-	target, err := b.address(p.resolver)
+	target, err := b.address()
 	if err != nil {
 		return nil, nil, apierrors.NewServiceUnavailable(err.Error())
 	}
@@ -111,12 +110,7 @@ type exchange struct {
 
 // rewrite sets in whose name the server is asked, which clients must not do themselves.
 func (e *exchange) rewrite(r *httputil.ProxyRequest) {
-	DropToken(r.Out.Header)
-	for name := range r.Out.Header {
-		if strings.HasPrefix(http.CanonicalHeaderKey(name), "Impersonate-") {
-			delete(r.Out.Header, name)
-		}
-	}
+	dropCaller(r.Out.Header)
 	setCaller(r.Out, e.caller)
 	if id, ok := audit.AuditIDFrom(r.In.Context()); ok {
 		r.Out.Header.Set(auditinternal.HeaderAuditID, string(id))

@@ -27,6 +27,7 @@ type backend struct {
 	// err tells why the server can't be asked at all.
 	err       error
 	transport *backendTransport
+	resolver  Resolver
 }
 
 func (b *backend) name() string { return b.service.Name }
@@ -39,7 +40,7 @@ func (b *backend) groupVersion() schema.GroupVersion {
 func (b *backend) path() string { return "/apis/" + b.groupVersion().String() }
 
 // address returns where the server is.
-func (b *backend) address(resolver Resolver) (*url.URL, error) {
+func (b *backend) address() (*url.URL, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -51,13 +52,14 @@ func (b *backend) address(resolver Resolver) (*url.URL, error) {
 	if service.Port != nil {
 		port = *service.Port
 	}
-	return resolver.ResolveEndpoint(service.Namespace, service.Name, port)
+	return b.resolver.ResolveEndpoint(service.Namespace, service.Name, port)
 }
 
 // registry is what APIService objects say, in the form that requests need. Readers take no
 // lock.
 type registry struct {
 	transports *transports
+	resolver   Resolver
 
 	mu        sync.Mutex
 	services  map[string]*apiregistration.APIService // By name.
@@ -68,8 +70,8 @@ type registry struct {
 	generation atomic.Uint64
 }
 
-func newRegistry(transports *transports) *registry {
-	r := &registry{transports: transports, services: map[string]*apiregistration.APIService{}, addresses: map[string]string{}}
+func newRegistry(transports *transports, resolver Resolver) *registry {
+	r := &registry{transports: transports, resolver: resolver, services: map[string]*apiregistration.APIService{}, addresses: map[string]string{}}
 	r.remote.Store(&map[string]*backend{})
 	return r
 }
@@ -133,7 +135,7 @@ func (r *registry) build(service *apiregistration.APIService) *backend {
 	if service.Spec.Service == nil || service.Spec.Group == "" {
 		return nil
 	}
-	b := &backend{service: service}
+	b := &backend{service: service, resolver: r.resolver}
 	condition := helper.GetAPIServiceConditionByType(service, apiregistration.Available)
 	switch {
 	case condition == nil:

@@ -33,7 +33,6 @@ type Aggregator struct {
 	// Generic is its server.
 	Generic *genericapiserver.GenericAPIServer
 
-	resolver        Resolver
 	serviceInformer coreinformers.ServiceInformer
 	certificates    *dynamiccertificates.DynamicCertKeyPairContent
 	client          clientset.Interface
@@ -237,7 +236,7 @@ func (a *Aggregator) PrepareRun() (Prepared, error) {
 		return Prepared{}, err
 	}
 	a.v3 = openapiv3.NewAggregationController(v3)
-	if a.documents, err = newDocuments(a.registry, a.resolver, v2, v3); err != nil {
+	if a.documents, err = newDocuments(a.registry, v2, v3); err != nil {
 		return Prepared{}, err
 	}
 	return Prepared{aggregator: a, run: prepared.RunWithContext}, nil

@@ -214,15 +214,7 @@ func (o *upstreamOpenAPI) serveVersion(w http.ResponseWriter, r *http.Request, n
 		writeError(w, r, Unavailable("who serves %s is changing; try again", name))
 		return
 	}
-	o.documents.Serve(w, r, func(h http.Header) {
-		// The aggregator asks, not who asked it.
-		DropToken(h)
-		for header := range h {
-			if strings.HasPrefix(header, "Impersonate-") {
-				h.Del(header)
-			}
-		}
-	})
+	o.documents.Serve(w, r, dropCaller) // The aggregator asks, not who asked it.
 }
 
 // upstreamDelegate is the upstream cluster as the library sees it: OpenAPI documents, and the end
