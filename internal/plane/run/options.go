@@ -47,7 +47,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.addEndpointFlags(sections.FlagSet("endpoint"))
 	server := sections.FlagSet("server")
 	server.StringVar(&o.Name, "name", o.Name, "Name of the server; by default that of the command, numbered if such a server is running.")
-	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace in the name of the server's certificate, <name>.<namespace>.svc.")
+	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace in the name of the server's certificate, as in python3.docket-run.svc.")
 	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
 		"What the server serves, as group/version; can be repeated. When omitted, the server is asked.")
 	server.BoolVar(&o.Shadow, "shadow", o.Shadow,
