@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -38,6 +39,14 @@ FROM ` + newestCounter + ` r`
 	leaveSQL = `DELETE FROM docket.replica WHERE cluster = $1 AND id = $2`
 )
 
+// membership is this process as one of the cluster's replicas.
+type membership struct {
+	// replica names this process.
+	replica string
+	// demands are what the cluster demanded of programs when they were last read.
+	demands atomic.Pointer[engine.Demands]
+}
+
 // newReplica returns the name of a process.
 func newReplica() string { return rand.Text() }
 
@@ -58,8 +67,8 @@ func (e *Engine) Beat(ctx context.Context, derives engine.Derivation, needs engi
 }
 
 // heed notes whether this program may write, and returns an error if it may not even read.
-func (e *Engine) heed(demands engine.Demands) error {
-	e.demands.Store(&demands)
+func (m *membership) heed(demands engine.Demands) error {
+	m.demands.Store(&demands)
 	return demands.Readable()
 }
 
@@ -73,8 +82,8 @@ func (e *Engine) askDemands(ctx context.Context, conn session) error {
 }
 
 // writable returns an error if this program may not write.
-func (e *Engine) writable() error {
-	if demands := e.demands.Load(); demands != nil {
+func (m *membership) writable() error {
+	if demands := m.demands.Load(); demands != nil {
 		return demands.Writable()
 	}
 	return nil

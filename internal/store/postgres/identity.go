@@ -246,47 +246,6 @@ func (e *Engine) repair(ctx context.Context, conn session, args pgx.NamedArgs) e
 	return nil
 }
 
-// sameIncarnation reports whether the caches were filled under an incarnation. When it is a newer one it empties them:
-// what they hold may have been lost with the history.
-func (e *Engine) sameIncarnation(incarnation engine.Incarnation) bool {
-	known := e.incarnation.Load()
-	for int64(incarnation) > known {
-		// Before as well: readers of the new number must not find old entries.
-		e.resources.clear()
-		e.facts.clear()
-		if e.incarnation.CompareAndSwap(known, int64(incarnation)) {
-			e.resources.clear()
-			e.facts.clear()
-			return false
-		}
-		known = e.incarnation.Load()
-	}
-	return int64(incarnation) == known
-}
-
-// wentBack reports whether a state lies before what this process knew already.
-func (e *Engine) wentBack(revision, seen int64, incarnation engine.Incarnation) bool {
-	return revision < seen || int64(incarnation) < e.incarnation.Load()
-}
-
-// note records that a revision is known to be committed.
-func (e *Engine) note(revision engine.Revision) {
-	for {
-		seen := e.seen.Load()
-		if int64(revision) <= seen || e.seen.CompareAndSwap(seen, int64(revision)) {
-			return
-		}
-	}
-}
-
-// signal wakes the reader of Wake.
-func (e *Engine) signal() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
 var _ engine.Advancer = (*Engine)(nil)
 
 // advanceSQL reaches one row by the primary key. The update waits for the commit under way.

@@ -6,6 +6,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,53 +22,74 @@ const (
 	listenBackoffMax = 5 * time.Second
 )
 
-// listen keeps a session that hears of commits, until the engine is closed. It is the goroutine that Open starts.
-func (e *Engine) listen(config *pgx.ConnConfig) {
-	defer close(e.listener)
+// listener keeps a session that hears of commits of other processes.
+type listener struct {
+	config  *pgx.ConnConfig
+	channel string
+	// refresh reads the password again before a session is opened.
+	refresh func(context.Context, *pgx.ConnConfig) error
+	// verify refuses another database than the engine's.
+	verify func(context.Context, *pgx.Conn) error
+	// own are the backends whose notifications are no news, and heard is called for all others.
+	own   *sync.Map
+	heard func()
+	log   *slog.Logger
+}
+
+func (e *Engine) newListener(config *pgx.ConnConfig) *listener {
+	return &listener{
+		config: config, channel: pgx.Identifier{channel(e.cluster)}.Sanitize(), refresh: e.refreshPassword,
+		verify: func(ctx context.Context, conn *pgx.Conn) error { return e.verify(ctx, conn) },
+		own:    &e.pids, heard: e.signal, log: e.log,
+	}
+}
+
+// run listens until the engine is closed.
+func (l *listener) run(ctx context.Context) {
 	wait := listenBackoff
 	silent := false
-	for e.life.Err() == nil {
-		err := e.listenOnce(e.life, config, func() {
+	for ctx.Err() == nil {
+		err := l.once(ctx, func() {
 			wait = listenBackoff
 			if silent {
 				silent = false
-				e.log.Info("listening for commits of other processes again")
+				l.log.Info("listening for commits of other processes again")
 			}
 			// Commits may have been missed.
-			e.signal()
+			l.heard()
 		})
-		if e.life.Err() != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		if !silent {
 			silent = true
-			e.log.Warn("lost the session that listens for commits of other processes; trying again", "error", classify(err))
+			l.log.Warn("lost the session that listens for commits of other processes; trying again", "error", classify(err))
 		}
-		if pause(e.life, wait) != nil {
+		if pause(ctx, wait) != nil {
 			return
 		}
 		wait = min(2*wait, listenBackoffMax)
 	}
 }
 
-// listenOnce listens until the session breaks. It calls listening once the database tells of commits.
-func (e *Engine) listenOnce(ctx context.Context, config *pgx.ConnConfig, listening func()) error {
-	conn, err := e.dialListener(ctx, config)
+// once listens until the session breaks. It calls listening once the database tells of commits.
+func (l *listener) once(ctx context.Context, listening func()) error {
+	conn, err := l.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	listening()
 	for {
-		if err := e.awaitNotification(ctx, conn); err != nil {
+		if err := l.await(ctx, conn); err != nil {
 			return err
 		}
 	}
 }
 
-func (e *Engine) dialListener(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
-	config = config.Copy()
-	if err := e.refreshPassword(ctx, config); err != nil {
+func (l *listener) dial(ctx context.Context) (*pgx.Conn, error) {
+	config := l.config.Copy()
+	if err := l.refresh(ctx, config); err != nil {
 		return nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
@@ -75,14 +98,13 @@ func (e *Engine) dialListener(ctx context.Context, config *pgx.ConnConfig) (*pgx
 	}
 	err = checkServer(ctx, conn)
 	if err == nil {
-		err = e.verify(ctx, conn)
+		err = l.verify(ctx, conn)
 	}
 	if err == nil {
-		// The channel's name has a number in it and nothing else.
 		_, err = conn.Exec(ctx, `SELECT set_config('application_name', current_setting('application_name') || ' listen', false)`)
 	}
 	if err == nil {
-		_, err = conn.Exec(ctx, `LISTEN `+pgx.Identifier{channel(e.cluster)}.Sanitize())
+		_, err = conn.Exec(ctx, `LISTEN `+l.channel)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
@@ -90,16 +112,16 @@ func (e *Engine) dialListener(ctx context.Context, config *pgx.ConnConfig) (*pgx
 	return conn, nil
 }
 
-// awaitNotification waits for one notification, and wakes the reader of Wake unless this process made the commit. It
+// await waits for one notification, and wakes the reader of Wake unless this process made the commit. It
 // returns an error when the session is broken.
-func (e *Engine) awaitNotification(ctx context.Context, conn *pgx.Conn) error {
+func (l *listener) await(ctx context.Context, conn *pgx.Conn) error {
 	waitCtx, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()
 	notification, err := conn.WaitForNotification(waitCtx)
 	switch {
 	case err == nil:
-		if _, own := e.pids.Load(notification.PID); !own {
-			e.signal()
+		if _, own := l.own.Load(notification.PID); !own {
+			l.heard()
 		}
 		return nil
 	case ctx.Err() == nil && pgconn.Timeout(err) && !conn.IsClosed():

@@ -4,6 +4,7 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,31 +19,33 @@ const notifyPause = 5 * time.Millisecond
 // notifies somebody, and would do so here while it waits for the disk, so that clusters would wait for each other.
 const notifySQL = `BEGIN; SET LOCAL synchronous_commit = off; `
 
-// announce has other processes told of a commit soon. One that is not told, since this process dies before, looks by
-// itself.
-func (e *Engine) announce() {
-	select {
-	case e.news <- struct{}{}:
-	default:
-	}
+// notifier tells other processes of commits of this one.
+type notifier struct {
+	chores *pgxpool.Pool
+	// statement notifies, in one round trip.
+	statement string
+	news      <-chan struct{}
 }
 
-// notify tells other processes of commits, until the engine is closed. It is a goroutine that Open starts.
-func (e *Engine) notify() {
-	defer close(e.notifier)
+func (e *Engine) newNotifier() *notifier {
 	statement := notifySQL + `NOTIFY ` + pgx.Identifier{channel(e.cluster)}.Sanitize() + `; COMMIT`
+	return &notifier{chores: e.chores, statement: statement, news: e.news}
+}
+
+// run tells of commits until the engine is closed.
+func (n *notifier) run(ctx context.Context) {
 	for {
 		select {
-		case <-e.life.Done():
+		case <-ctx.Done():
 			return
-		case <-e.news:
+		case <-n.news:
 		}
 		// What fails here fails in commits as well, which say so. Their own connection has better to do.
-		_ = e.chores.AcquireFunc(e.life, func(conn *pgxpool.Conn) error {
-			_, err := conn.Conn().PgConn().Exec(e.life, statement).ReadAll()
+		_ = n.chores.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+			_, err := conn.Conn().PgConn().Exec(ctx, n.statement).ReadAll()
 			return err
 		})
-		if pause(e.life, notifyPause) != nil {
+		if pause(ctx, notifyPause) != nil {
 			return
 		}
 	}

@@ -70,37 +70,23 @@ type Engine struct {
 	// pooled says that a pooler hands transactions of one connection to several sessions.
 	pooled bool
 	pools
-
-	// seen is the highest revision that this process knows to be committed. A
-	// database that shows less was restored or failed over.
-	seen atomic.Int64
-	// incarnation is the one under which resources and facts were read.
-	incarnation atomic.Int64
+	knowledge
+	membership
+	signals
 	// identity is the identity of the server when it was last verified.
-	identity  atomic.Pointer[identity]
-	resources resourceCache
-	facts     factCache
-	// pids are the backends of the writes pool, whose notifications are no news.
-	pids sync.Map
+	identity atomic.Pointer[identity]
 
 	tidyMu   sync.Mutex
 	tidy     tidyCursors
 	released releases
 
-	// replica names this process; demands are what the cluster demanded of programs when they were last read.
-	replica string
-	demands atomic.Pointer[engine.Demands]
-
-	wake chan struct{}
-	// news says that there are commits of which other processes were not told.
-	news chan struct{}
 	// life ends with Close, and all calls with it.
 	life context.Context //nolint:containedctx // the engine's own lifetime, not a caller's
 	end  context.CancelFunc
 	// close makes repeated calls of Close wait for the first.
 	close sync.Once
-	// listener is closed when the listening or polling goroutine has ended, notifier when the notifying one has.
-	listener, notifier chan struct{}
+	// work are the goroutines that Open starts.
+	work sync.WaitGroup
 }
 
 var (
@@ -116,13 +102,9 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		options:  options,
-		replica:  newReplica(),
-		log:      options.Logger,
-		wake:     make(chan struct{}, 1),
-		news:     make(chan struct{}, 1),
-		listener: make(chan struct{}),
-		notifier: make(chan struct{}),
+		options: options, log: options.Logger,
+		membership: membership{replica: newReplica()},
+		signals:    signals{wake: make(chan struct{}, 1), news: make(chan struct{}, 1)},
 	}
 	e.Answers = questions.New(e.askTables)
 	if e.log == nil {
@@ -141,11 +123,11 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	if e.pooled {
 		e.log.Info("a pooler shares the sessions of the database: asking for commits of other processes instead of being told, "+
 			"and statements are planned each time", "database", address(config), "interval", pollInterval)
-		go e.poll()
+		e.work.Go(func() { e.newPoller().run(e.life) })
 	} else {
-		go e.listen(config)
+		e.work.Go(func() { e.newListener(config).run(e.life) })
 	}
-	go e.notify()
+	e.work.Go(func() { e.newNotifier().run(e.life) })
 	return e, nil
 }
 
@@ -251,8 +233,7 @@ func (e *Engine) Close() error {
 		e.leave(ctx)
 		cancel()
 		e.end()
-		<-e.listener
-		<-e.notifier
+		e.work.Wait()
 		e.pools.close()
 	})
 	return nil

@@ -4,6 +4,8 @@
 package postgres
 
 import (
+	"context"
+	"log/slog"
 	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -12,36 +14,46 @@ import (
 // pollInterval lies between questions for commits of other processes where nobody tells of them.
 const pollInterval = 100 * time.Millisecond
 
-// poll asks for commits, until the engine is closed, and wakes the reader of Wake when there are any. It is the
-// goroutine that Open starts behind a pooler that shares sessions: none can listen there.
-func (e *Engine) poll() {
-	defer close(e.listener)
+// poller asks for commits behind a pooler that shares sessions: no session can listen there.
+type poller struct {
+	state func(context.Context) (engine.State, error)
+	// found is called when there are commits.
+	found func()
+	log   *slog.Logger
+}
+
+func (e *Engine) newPoller() *poller {
+	return &poller{state: e.State, found: e.signal, log: e.log}
+}
+
+// run asks until the engine is closed.
+func (p *poller) run(ctx context.Context) {
 	var known engine.State
 	silent := false
 	for {
-		state, err := e.State(e.life)
-		if e.life.Err() != nil {
+		state, err := p.state(ctx)
+		if ctx.Err() != nil {
 			return
 		}
 		if (err != nil) != silent {
 			silent = err != nil
-			e.logPolling(err)
+			p.logPolling(err)
 		}
 		// Commits of this process are among them: reading nothing then costs little.
 		if err == nil && state != known {
 			known = state
-			e.signal()
+			p.found()
 		}
-		if pause(e.life, pollInterval) != nil {
+		if pause(ctx, pollInterval) != nil {
 			return
 		}
 	}
 }
 
-func (e *Engine) logPolling(err error) {
+func (p *poller) logPolling(err error) {
 	if err != nil {
-		e.log.Warn("can't ask for commits of other processes; trying again", "error", err)
+		p.log.Warn("can't ask for commits of other processes; trying again", "error", err)
 		return
 	}
-	e.log.Info("asking for commits of other processes again")
+	p.log.Info("asking for commits of other processes again")
 }

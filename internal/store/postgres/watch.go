@@ -133,6 +133,3 @@ func checkEvents(events []engine.Event, after engine.Revision, gap engine.Gap) e
 	}
 	return nil
 }
-
-// Wake implements engine.Engine.
-func (e *Engine) Wake() <-chan struct{} { return e.wake }
