@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -85,17 +86,9 @@ func (w *waiting) decide(item *waiter, outcome string) {
 	}
 }
 
-// Admit takes results of policies for admission requests. They are applied if the policy is for admission
-// only, as soon as an object with the same UID and content exists or has existed recently; of several
-// requests, the latest one counts. Results of other policies are ignored, as are those of policies that
-// have changed since, and of objects that no longer exist. A request for a deletion removes nothing before
-// the object is gone, since it may still be refused. Results whose object does not come into existence, or
-// is not deleted, within two minutes are dropped, as are the oldest ones when too many wait.
-//
-// When none of items waits any more, decided is called, by any goroutine; it must return quickly. It is not
-// called if the scanner ends first. Admit returns quickly.
-func (s *Scanner) Admit(items []policy.Admitted, decided func()) {
-	w := &s.waiting
+// admit implements [Scanner.Admit].
+func (e *evaluator) admit(items []policy.Admitted, decided func()) {
+	w := &e.waiting
 	w.mu.Lock()
 	defer w.unlock()
 	if w.closed {
@@ -104,10 +97,10 @@ func (s *Scanner) Admit(items []policy.Admitted, decided func()) {
 	if len(items) == 0 && decided != nil {
 		w.finished = append(w.finished, decided)
 	}
-	now, owner := s.config.Clock.Now(), &batch{undecided: len(items), decided: decided}
+	now, owner := e.config.Clock.Now(), &batch{undecided: len(items), decided: decided}
 	for _, admitted := range items {
 		item := &waiter{Admitted: admitted, since: now, batch: owner}
-		if s.try(item, now) {
+		if e.try(item, now) {
 			continue
 		}
 		w.list = append(w.list, item)
@@ -119,17 +112,17 @@ func (s *Scanner) Admit(items []policy.Admitted, decided func()) {
 }
 
 // retryAdmitted tries what waits once more. The planner calls it.
-func (s *Scanner) retryAdmitted() {
-	w := &s.waiting
+func (e *evaluator) retryAdmitted() {
+	w := &e.waiting
 	w.mu.Lock()
 	defer w.unlock()
 	if len(w.list) == 0 {
 		return
 	}
-	now := s.config.Clock.Now()
+	now := e.config.Clock.Now()
 	var rest []*waiter
 	for _, item := range w.list {
-		if !s.try(item, now) {
+		if !e.try(item, now) {
 			rest = append(rest, item)
 		}
 	}
@@ -137,8 +130,8 @@ func (s *Scanner) retryAdmitted() {
 }
 
 // try decides about an item if possible, and reports whether it has. It is called with the mutex of waiting.
-func (s *Scanner) try(item *waiter, now time.Time) bool {
-	outcome, patience := s.judge(&item.Admitted)
+func (e *evaluator) try(item *waiter, now time.Time) bool {
+	outcome, patience := e.judge(&item.Admitted)
 	if outcome == "" && now.Sub(item.since) >= patience {
 		outcome = admittedExpired
 		if patience == policyPatience {
@@ -148,21 +141,21 @@ func (s *Scanner) try(item *waiter, now time.Time) bool {
 	if outcome == "" {
 		return false
 	}
-	s.waiting.decide(item, outcome)
+	e.waiting.decide(item, outcome)
 	return true
 }
 
 // judge applies results if they are known to be true. It returns the outcome, or, if that is not known yet,
 // how long they may wait for it.
-func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience time.Duration) {
-	if !s.policiesKnown.Load() {
+func (e *evaluator) judge(admitted *policy.Admitted) (outcome string, patience time.Duration) {
+	if e.snapshot.Load() == nil {
 		return "", scanPatience
 	}
 	if admitted.Adopted {
-		return s.judgeAdopted(admitted)
+		return e.judgeAdopted(admitted)
 	}
 	var c *compiled
-	if state := s.policyState(admitted.Policy); state != nil {
+	if state, _ := e.halves(admitted.Policy); state != nil {
 		c = state.currentVersion()
 	}
 	switch {
@@ -171,29 +164,14 @@ func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience tim
 	case !c.admission:
 		return admittedIgnored, 0
 	}
-	k := s.watchedAs(admitted.Resource)
+	k := e.inventory.watchedAs(admitted.Resource)
 	if k == nil {
 		return "", policyPatience
 	}
 	return k.admit(c, admitted)
 }
 
-// watchedAs returns the kind of a resource, in this version or another; nil if it is not watched.
-func (s *Scanner) watchedAs(gvr schema.GroupVersionResource) *kind {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if k := s.kinds[gvr]; k != nil {
-		return k
-	}
-	for _, k := range s.kinds {
-		if k.resource.GroupResource() == gvr.GroupResource() {
-			return k
-		}
-	}
-	return nil
-}
-
-// admit sets results of a request if its subject exists, and returns the same as [Scanner.judge]. Contents
+// admit sets results of a request if its subject exists, and returns the same as [evaluator.judge]. Contents
 // in different versions can't be compared: then the UID is enough.
 func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, patience time.Duration) {
 	k.mu.Lock()
@@ -239,22 +217,31 @@ func (k *kind) had(rs *resourceState, content policy.Content) bool {
 	return rs.packed.content == content || k.history.has(rs.packed.uid, content)
 }
 
-// admits reports whether results that an earlier process left may be those of an admission request, or were
-// adopted. They stay until the next ones, as long as the policy and the subject exist.
-func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Identity, subject policy.Reference, rule string) bool {
-	k := kinds[schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)]
-	if k == nil {
-		return false
+// keeper returns a function that reports whether results that an earlier process left have to stay: because of what
+// could not be listed, or since they may be those of an admission request, or were adopted. These stay until the
+// next ones, as long as the policy and the subject exist.
+func (e *evaluator) keeper(rest *unknown) func(id policy.Identity, subject policy.Reference, rule string) bool {
+	kinds := map[schema.GroupVersionKind]*kind{}
+	for _, k := range e.inventory.all() {
+		kinds[k.resource.GVK()] = k
 	}
-	for _, state := range []*policyState{s.policyState(id), s.adoptingState(id)} {
-		if state == nil {
-			continue
-		}
-		if c := state.currentVersion(); c != nil && c.admission && c.covers(rule) && k.exists(c, subject) {
+	return func(id policy.Identity, subject policy.Reference, rule string) bool {
+		if rest.has(id, subject) {
 			return true
 		}
+		k := kinds[schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)]
+		here, adopting := e.halves(id)
+		return k != nil && (here.keeps(k, subject, rule) || adopting.keeps(k, subject, rule))
 	}
-	return false
+}
+
+// keeps reports whether the policy may have a result of an admission request or an adopted one. s may be nil.
+func (s *policyState) keeps(k *kind, subject policy.Reference, rule string) bool {
+	if s == nil {
+		return false
+	}
+	c := s.currentVersion()
+	return c != nil && c.admission && c.covers(rule) && k.exists(c, subject)
 }
 
 // exists reports whether a subject exists and the kind has a policy.
@@ -277,4 +264,46 @@ func ofSubjects(targets []policy.Target) []policy.Target {
 		result = append(result, target)
 	}
 	return result
+}
+
+// historySize is the number of versions that a kind remembers.
+const historySize = 10_000
+
+// history has the contents that resources had within subjectPatience: a resource may have changed once more
+// before the results of a request for it come.
+type history struct {
+	known map[version]time.Time
+	// order is oldest first; a version that was added again is in it twice.
+	order []version
+}
+
+// version is a resource with a content.
+type version struct {
+	uid     types.UID
+	content policy.Content
+}
+
+// noContent stands for a resource that no longer exists. No content has this hash.
+var noContent policy.Content
+
+// add records the content that a resource had until now, or noContent if it is gone.
+func (h *history) add(uid types.UID, content policy.Content, now time.Time) {
+	if h.known == nil {
+		h.known = map[version]time.Time{}
+	}
+	v := version{uid, content}
+	h.known[v] = now
+	h.order = append(h.order, v)
+	for len(h.order) > historySize || now.Sub(h.known[h.order[0]]) > subjectPatience {
+		delete(h.known, h.order[0])
+		h.order = h.order[1:]
+	}
+}
+
+// forget undoes the addition of noContent, for a resource that exists after all.
+func (h *history) forget(uid types.UID) { delete(h.known, version{uid, noContent}) }
+
+func (h *history) has(uid types.UID, content policy.Content) bool {
+	_, ok := h.known[version{uid, content}]
+	return ok
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-base/metrics/testutil"
 
 	"github.com/docket-project/docket/api/report"
@@ -21,7 +20,7 @@ import (
 // admit gives results, and returns a function that reports whether they are decided.
 func (u *unit) admit(items ...policy.Admitted) (decided func() bool) {
 	done := 0
-	u.Admit(items, func() { done++ })
+	u.evaluator.admit(items, func() { done++ })
 	return func() bool { return done == 1 }
 }
 
@@ -324,7 +323,7 @@ func TestAdmittedOfAnEarlierProcess(t *testing.T) {
 	if err := u.pods.Delete(unitPod("gone", "2", "x")); err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[schema.GroupVersionKind]*kind{unitPods.GVK(): u.pods}
+	keep := u.keeper(&unknown{})
 	for name, test := range map[string]struct {
 		policy policy.Identity
 		pod    *unstructured.Unstructured
@@ -340,7 +339,7 @@ func TestAdmittedOfAnEarlierProcess(t *testing.T) {
 	} {
 		reference := policy.ReferenceTo(test.pod)
 		reference.Kind = test.kind
-		if got := u.admits(kinds, test.policy, reference, ""); got != test.want {
+		if got := keep(test.policy, reference, ""); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/controller/internal/cluster/policies"
@@ -18,67 +17,57 @@ import (
 
 // share reports whether results of a policy are found here, and which rules are left to Kyverno's own
 // controllers.
-func (s *Scanner) share(p policy.Policy) (here bool, others policy.Rules) {
+func (e *evaluator) share(p policy.Policy) (here bool, others policy.Rules) {
 	if !p.Reported() {
 		return false, policy.Rules{}
 	}
 	here = p.Background() || p.Admission().Enabled
-	if s.config.Adopt {
-		here = p.Background() || s.config.Admission && p.Admission().Enabled
+	if e.config.Adopt {
+		here = p.Background() || e.config.Admission && p.Admission().Enabled
 		others = policy.Adoptable(p, here)
 	}
 	return here && !others.Every(), others
 }
 
-// adopt has results of rules of a policy adopted. It reports whether kinds are concerned.
-func (s *Scanner) adopt(item *policies.Item, rules policy.Rules) (changed bool) {
+// adopt takes results of rules of a policy from Kyverno's own controllers. It reports whether kinds are concerned.
+func (e *evaluator) adopt(item *policies.Item, rules policy.Rules) (changed bool) {
 	id := item.Policy.Identity()
-	state := s.adopting[id]
+	state := e.adopting[id]
 	if state == nil {
-		state = &policyState{id: id, results: s.config.Results, slowness: newSlowness(s.config.Clock)}
-		s.mu.Lock()
-		s.adopting[id] = state
-		s.mu.Unlock()
-		for _, left := range s.leftOf(id) {
-			s.watchFor(id, policy.Target{Group: left.Group, Version: "*", Kind: left.Kind})
+		state = e.add(e.adopting, id)
+		if e.left == nil {
+			e.left = e.config.Results.Kinds() // An earlier process may have left results of the policy.
+		}
+		for _, left := range e.left[id] {
+			state.watchFor(policy.Target{Group: left.Group, Version: "*", Kind: left.Kind})
 		}
 	}
 	state.item = item
-	return state.updateAdopting(item.Policy, rules, s.watchedFor(id))
-}
-
-// leftOf returns the kinds of the subjects for which an earlier process left results of a policy.
-func (s *Scanner) leftOf(id policy.Identity) []schema.GroupVersionKind {
-	if s.left == nil {
-		s.left = s.config.Results.Kinds()
-	}
-	return s.left[id]
+	return state.updateAdopting(item.Policy, rules)
 }
 
 // stopAdopting removes the results of a policy that were adopted. It reports whether there could be any.
-func (s *Scanner) stopAdopting(id policy.Identity) bool {
-	state := s.adopting[id]
+func (e *evaluator) stopAdopting(id policy.Identity) bool {
+	state := e.adopting[id]
 	if state == nil {
 		return false
 	}
-	s.mu.Lock()
-	delete(s.adopting, id)
-	delete(s.seen, id)
-	s.mu.Unlock()
+	e.remove(e.adopting, id)
 	return state.removeResults()
 }
 
-// renewAdopting has the kinds watched of which results came. It reports whether there are any that were not.
-func (s *Scanner) renewAdopting() (changed bool) {
-	for id, state := range s.adopting {
-		changed = state.retarget(s.watchedFor(id)) || changed
+// renewAdopting adds the kinds of which results came to what is watched. It reports whether there are any that
+// were not.
+func (e *evaluator) renewAdopting() (changed bool) {
+	for _, state := range e.adopting {
+		changed = state.retarget() || changed
 	}
 	return changed
 }
 
-// updateAdopting sets what the policy is now, the rules whose results are adopted, and the kinds of their
-// subjects. It returns false if kinds are not concerned.
-func (s *policyState) updateAdopting(p policy.Policy, rules policy.Rules, targets []policy.Target) bool {
+// updateAdopting sets what the policy is now, and the rules whose results are adopted. It returns false if kinds
+// are not concerned.
+func (s *policyState) updateAdopting(p policy.Policy, rules policy.Rules) bool {
 	presentation := p.Presentation()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +79,7 @@ func (s *policyState) updateAdopting(p policy.Policy, rules policy.Rules, target
 	if before != nil && before.rules.Equal(rules) {
 		return false
 	}
-	next := &compiled{policy: p, targets: targets, admission: true, rules: rules, adopts: true}
+	next := &compiled{policy: p, targets: s.seenTargets(), admission: true, rules: rules, adopts: true}
 	if before != nil {
 		next.revision = before.revision // Results stay until the next ones.
 	} else {
@@ -101,57 +90,48 @@ func (s *policyState) updateAdopting(p policy.Policy, rules policy.Rules, target
 	return true
 }
 
-// retarget sets the kinds of subjects. It returns false if they are the same.
-func (s *policyState) retarget(targets []policy.Target) bool {
+// retarget makes the kinds of subjects that were seen the targets. It returns false if they are the same.
+func (s *policyState) retarget() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current == nil || len(s.current.targets) == len(targets) {
+	if s.current == nil || len(s.current.targets) == len(s.seen) {
 		return false // Targets are only added.
 	}
 	next := *s.current
-	next.targets, next.catalog = targets, nil
+	next.targets, next.catalog = s.seenTargets(), nil
 	s.current = &next
 	return true
 }
 
-// watchFor has the resources of a target watched, so that results of a policy for them can be adopted.
-func (s *Scanner) watchFor(id policy.Identity, target policy.Target) {
+// watchFor adds a target whose results are to be adopted. It reports whether it is new.
+func (s *policyState) watchFor(target policy.Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seen[id] == nil {
-		s.seen[id] = map[policy.Target]bool{}
+	if s.seen[target] {
+		return false
 	}
-	if !s.seen[id][target] {
-		s.seen[id][target] = true
-		s.planning.Fire()
+	if s.seen == nil {
+		s.seen = map[policy.Target]bool{}
 	}
+	s.seen[target] = true
+	return true
 }
 
-// watchedFor returns the targets that watchFor was called with, in a fixed order.
-func (s *Scanner) watchedFor(id policy.Identity) []policy.Target {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.SortedFunc(maps.Keys(s.seen[id]), func(a, b policy.Target) int {
+// seenTargets is called with the mutex. It returns the targets in a fixed order.
+func (s *policyState) seenTargets() []policy.Target {
+	return slices.SortedFunc(maps.Keys(s.seen), func(a, b policy.Target) int {
 		return strings.Compare(a.Group+"/"+a.Kind+"/"+a.Resource, b.Group+"/"+b.Kind+"/"+b.Resource)
 	})
 }
 
-// adoptingState returns the state of a policy of which results are adopted; nil if there is none. Any goroutine
-// may call it.
-func (s *Scanner) adoptingState(id policy.Identity) *policyState {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.adopting[id]
-}
-
 // judgeAdopted is judge for results of Kyverno's own controllers. What they say of rules that are evaluated
 // here is ignored, as are rules and policies that don't exist.
-func (s *Scanner) judgeAdopted(a *policy.Admitted) (outcome string, patience time.Duration) {
-	state := s.adoptingState(a.Policy)
-	if state == nil {
-		if s.policyState(a.Policy) != nil {
-			return admittedIgnored, 0
-		}
+func (e *evaluator) judgeAdopted(a *policy.Admitted) (outcome string, patience time.Duration) {
+	here, state := e.halves(a.Policy)
+	switch {
+	case state == nil && here != nil:
+		return admittedIgnored, 0
+	case state == nil:
 		return "", policyPatience
 	}
 	c := state.currentVersion()
@@ -162,17 +142,19 @@ func (s *Scanner) judgeAdopted(a *policy.Admitted) (outcome string, patience tim
 	if target.Resource == "" {
 		target.Kind = a.Subject.Kind
 	}
-	k := s.adoptingKind(c, target)
+	k := e.adoptingKind(c, target)
 	if k == nil {
-		s.watchFor(a.Policy, target)
+		if state.watchFor(target) {
+			e.planning.Fire()
+		}
 		return "", scanPatience
 	}
 	return k.adopt(c, a)
 }
 
 // adoptingKind returns the kind that a target means, if it has c.
-func (s *Scanner) adoptingKind(c *compiled, target policy.Target) *kind {
-	for _, k := range s.allKinds() {
+func (e *evaluator) adoptingKind(c *compiled, target policy.Target) *kind {
+	for _, k := range e.inventory.all() {
 		if target.Matches(k.resource.GVK(), k.resource.Resource) && k.has(c) {
 			return k
 		}
@@ -186,7 +168,7 @@ func (k *kind) has(c *compiled) bool {
 	return k.revisions.has(c.revision)
 }
 
-// adopt sets results if their subject exists, and returns the same as [Scanner.judge].
+// adopt sets results if their subject exists, and returns the same as [evaluator.judge].
 func (k *kind) adopt(c *compiled, a *policy.Admitted) (outcome string, patience time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

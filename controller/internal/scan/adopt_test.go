@@ -181,13 +181,13 @@ func TestAdoptedStayAfterRestart(t *testing.T) {
 	u.areAll(p)
 	u.plan()
 	u.list(t, pod)
-	kinds := map[schema.GroupVersionKind]*kind{unitPods.GVK(): u.pods}
+	keep := u.keeper(&unknown{})
 	for _, test := range []struct {
 		pod  *unstructured.Unstructured
 		rule string
 		want bool
 	}{{pod, "m", true}, {pod, "r0", false}, {pod, "gone", false}, {unitPod("b", "2", "x"), "m", false}, {unitPod("a", "2", "x"), "m", false}} {
-		if got := u.admits(kinds, p.Identity(), policy.ReferenceTo(test.pod), test.rule); got != test.want {
+		if got := keep(p.Identity(), policy.ReferenceTo(test.pod), test.rule); got != test.want {
 			t.Errorf("%s %s: %v", test.pod.GetName(), test.rule, got)
 		}
 	}

@@ -48,7 +48,7 @@
 // a time, so that its results are set in the order of its changes.
 //
 // Slow policies. A worker waits 250 ms for a policy. One that takes longer gets a slow lane: from
-// then on its resources wait in a queue of its own (slowness), which two goroutines serve, urgent resources
+// then on its resources wait in a queue of its own (slowLane), which two goroutines serve, urgent resources
 // first, and the workers go on with other policies. All slow policies together have 32 slots for
 // evaluations and release them after each resource. Evaluations that workers leave when they find a policy
 // slow come on top, at most four per second and worker. In the queue of a slow policy, a stand-in stands for a
@@ -63,10 +63,14 @@
 // processes left for it stay until it can be listed, and all other kinds go on. Only namespaces are needed
 // by all: without their labels, nothing in a namespace is evaluated.
 //
-// Goroutines, all owned by [Scanner.Run]: the planner (plan, in the caller's goroutine), which alone
-// decides what is watched, and retries results of requests that wait; the workers, each with an evaluator;
-// those that evaluate slow policies; the periodic scan; and one per reflector, started and stopped by the
-// planner. The state of resources is in kind and resourceState, that of policies in policyState.
+// Three objects, and one way: a reflector brings a resource to the inventory (what there is), which puts it into
+// the queue; a worker of the evaluator (who decides) takes it from there, and gives the results to [Results].
+// The planner (when to look) tells the inventory what to watch and to queue after a change of policies or kinds.
+// The one way back is a resource that changes while a worker has it: the queue hands it out once more.
+//
+// Goroutines, all owned by [Scanner.Run]: the planner, in the caller's goroutine; the workers, each with another
+// one for evaluations; those that evaluate slow policies; the periodic scan; and one per reflector. The state of
+// resources is in kind and resourceState, that of policies in policyState.
 //
 // Imports: policy, cluster. Begin at resourcestate.go, the life of one resource as a table.
 package scan

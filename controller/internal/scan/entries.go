@@ -37,17 +37,13 @@ func (c *changes) take() map[policy.Entry]bool {
 	return taken
 }
 
-// EntriesChanged has the policies that read one of these entries evaluated again for all their resources.
-// Results stay until there are new ones; those of admission requests don't change. The evaluation begins at
-// once, unless the first scan or the evaluation of the policy for an earlier change is not complete, or that
-// one began less than [Config.EntryInterval] ago, a minute if the change is not urgent: then it begins
-// after that. EntriesChanged itself returns at once.
-func (s *Scanner) EntriesChanged(entries []policy.Entry, urgent bool) {
+// entriesChanged implements [Scanner.EntriesChanged].
+func (p *planner) entriesChanged(entries []policy.Entry, urgent bool) {
 	if len(entries) == 0 {
 		return
 	}
-	s.changes.add(entries, urgent)
-	s.planning.Fire()
+	p.changes.add(entries, urgent)
+	p.planning.Fire()
 }
 
 // wanted says when a policy is to be evaluated again.
@@ -73,19 +69,19 @@ func (w *wanted) due(now time.Time) bool { return !w.at.IsZero() && !now.Before(
 
 // renew queues an evaluation of the policies that read changed entries, and reports whether there are any. The
 // planner calls it.
-func (s *Scanner) renew() (changed bool) {
-	if !s.firstScanDone {
+func (p *planner) renew() (changed bool) {
+	if !p.first.done {
 		return false // Otherwise a stream of changes could keep the first scan from completing.
 	}
-	now := s.config.Clock.Now()
-	entries := s.changes.take()
-	for _, state := range s.policies {
+	now := p.config.Clock.Now()
+	entries := p.changes.take()
+	for _, state := range p.evaluator.policies {
 		if state.current == nil || state.current.admission {
 			state.wanted.at = time.Time{}
 			continue
 		}
-		s.want(state, entries, now)
-		if !state.wanted.due(now) || s.evaluating(state.current.revision) {
+		p.want(state, entries, now)
+		if !state.wanted.due(now) || p.evaluating(state.current.revision) {
 			continue
 		}
 		state.wanted = wanted{last: now}
@@ -97,7 +93,7 @@ func (s *Scanner) renew() (changed bool) {
 }
 
 // want schedules the evaluation of a policy if it reads any of the entries.
-func (s *Scanner) want(state *policyState, entries map[policy.Entry]bool, now time.Time) {
+func (p *planner) want(state *policyState, entries map[policy.Entry]bool, now time.Time) {
 	if len(entries) == 0 {
 		return
 	}
@@ -106,7 +102,7 @@ func (s *Scanner) want(state *policyState, entries map[policy.Entry]bool, now ti
 		if !slices.ContainsFunc(reads, func(read policy.Entry) bool { return readsEntry(read, entry) }) {
 			continue
 		}
-		interval := s.config.EntryInterval
+		interval := p.config.EntryInterval
 		if !urgent {
 			interval = max(interval, lazyEntryInterval)
 		}
@@ -115,9 +111,9 @@ func (s *Scanner) want(state *policyState, entries map[policy.Entry]bool, now ti
 }
 
 // wantsRenewal reports whether the evaluation of any policy is due because of changed entries.
-func (s *Scanner) wantsRenewal() bool {
-	now := s.config.Clock.Now()
-	for _, state := range s.policies {
+func (p *planner) wantsRenewal() bool {
+	now := p.config.Clock.Now()
+	for _, state := range p.evaluator.policies {
 		if state.wanted.due(now) {
 			return true
 		}
@@ -135,11 +131,11 @@ func readsEntry(read, changed policy.Entry) bool {
 }
 
 // evaluating reports whether the evaluation of a revision is incomplete.
-func (s *Scanner) evaluating(r *policyRevision) bool {
-	if s.queue.idle() {
+func (p *planner) evaluating(r *policyRevision) bool {
+	if p.inventory.queue.idle() {
 		return false
 	}
-	for _, k := range s.allKinds() {
+	for _, k := range p.inventory.all() {
 		if k.behind(r) {
 			return true
 		}

@@ -55,22 +55,22 @@ func TestEntryRescansDoNotPileUp(t *testing.T) {
 		u.assignPods()
 	}
 	renews("at the start", false)
-	u.firstScanDone = false
-	u.EntriesChanged([]policy.Entry{entry}, true)
+	u.first.done = false
+	u.entriesChanged([]policy.Entry{entry}, true)
 	renews("during the first scan", false)
-	u.firstScanDone = true
+	u.first.done = true
 	renews("after it", true)
 	u.drain(t)
 	u.clock.Step(defaultEntryInterval)
-	u.EntriesChanged([]policy.Entry{{Kind: policy.CachedContextEntry, Name: "b"}}, true)
+	u.entriesChanged([]policy.Entry{{Kind: policy.CachedContextEntry, Name: "b"}}, true)
 	renews("another entry", false)
 	revision := u.policies[other.Identity()].current.revision
-	u.EntriesChanged([]policy.Entry{entry}, true)
+	u.entriesChanged([]policy.Entry{entry}, true)
 	renews("a change", true)
 	if u.policies[other.Identity()].current.revision != revision {
 		t.Error("another policy is evaluated again")
 	}
-	u.EntriesChanged([]policy.Entry{entry}, true)
+	u.entriesChanged([]policy.Entry{entry}, true)
 	u.clock.Step(time.Hour)
 	renews("in the queue", false)
 	if n := u.drain(t); n != 2 {
@@ -79,23 +79,23 @@ func TestEntryRescansDoNotPileUp(t *testing.T) {
 	renews("after its turn", true)
 	u.drain(t)
 	for range 100 {
-		u.EntriesChanged([]policy.Entry{entry}, true)
+		u.entriesChanged([]policy.Entry{entry}, true)
 		renews("within the interval", false)
 	}
 	u.clock.Step(defaultEntryInterval)
 	renews("after the interval", true)
 	u.drain(t)
 	renews("without a change", false)
-	u.EntriesChanged([]policy.Entry{entry}, false)
+	u.entriesChanged([]policy.Entry{entry}, false)
 	u.clock.Step(defaultEntryInterval)
 	renews("not urgent", false)
 	if u.wantsRenewal() {
 		t.Error("the planner has nothing to do yet")
 	}
-	u.EntriesChanged([]policy.Entry{entry}, true)
+	u.entriesChanged([]policy.Entry{entry}, true)
 	renews("now it is", true)
 	u.drain(t)
-	u.EntriesChanged([]policy.Entry{entry}, false)
+	u.entriesChanged([]policy.Entry{entry}, false)
 	u.clock.Step(lazyEntryInterval)
 	renews("not urgent, after its time", true)
 	u.want(t, "results", "other a pass", "other b pass", "p a pass", "p b pass")

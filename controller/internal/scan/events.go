@@ -5,7 +5,6 @@ package scan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -37,8 +36,8 @@ const (
 )
 
 // event sends a warning about a policy.
-func (s *Scanner) event(about *policyState, reason, format string, args ...any) {
-	if s.config.Recorder == nil || !s.config.Shards.First() && reason != reasonViolation && reason != reasonTooSlow {
+func (e *evaluator) event(about *policyState, reason, format string, args ...any) {
+	if e.config.Recorder == nil || !e.config.Shards.First() && reason != reasonViolation && reason != reasonTooSlow {
 		return
 	}
 	message := fmt.Sprintf(format, args...)
@@ -46,19 +45,18 @@ func (s *Scanner) event(about *policyState, reason, format string, args ...any) 
 		message = message[:maxEventMessage] + "…"
 	}
 	on := about.item.Reference()
-	s.config.Recorder.Event(&on, corev1.EventTypeWarning, reason, message)
+	e.config.Recorder.Event(&on, corev1.EventTypeWarning, reason, message)
 }
 
 // eventToPoliciesOf sends an Event to some of the policies that match a kind.
-func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message string) {
+func (e *evaluator) eventToPoliciesOf(gvr schema.GroupVersionResource, message string) {
 	told := 0
-	for _, id := range slices.SortedFunc(maps.Keys(s.policies), compareIdentities) {
-		state := s.policies[id]
+	for _, state := range sorted(e.policies) {
 		if state.current == nil || told >= maxEventPolicies {
 			continue
 		}
 		if slices.ContainsFunc(state.current.kinds, func(r served.Resource) bool { return r.GroupVersionResource == gvr }) {
-			s.event(state, reasonNotListed, "%s", message)
+			e.event(state, reasonNotListed, "%s", message)
 			told++
 		}
 	}
@@ -66,15 +64,15 @@ func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message str
 
 // sendViolations sends an Event to each policy that subjects have failed since the last one. Events are
 // spread evenly over the interval, at most [Config.EventsPerPolicy] of them.
-func (s *Scanner) sendViolations() {
-	if s.config.EventsPerPolicy == 0 || s.config.Recorder == nil {
+func (e *evaluator) sendViolations() {
+	if e.config.EventsPerPolicy == 0 || e.config.Recorder == nil {
 		return
 	}
-	pause := s.config.eventInterval() / time.Duration(s.config.EventsPerPolicy)
-	now := s.config.Clock.Now()
-	for _, state := range s.policies {
+	pause := e.config.eventInterval() / time.Duration(e.config.EventsPerPolicy)
+	now := e.config.Clock.Now()
+	for _, state := range e.policies {
 		if count, example, ok := state.failures.take(now, pause); ok {
-			s.event(state, reasonViolation, "%d evaluations found resources that break the policy or can't be checked, such as %s %s; the policy reports have all",
+			e.event(state, reasonViolation, "%d evaluations found resources that break the policy or can't be checked, such as %s %s; the policy reports have all",
 				count, example.Kind, subjectName(example))
 		}
 	}

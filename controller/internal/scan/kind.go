@@ -236,6 +236,14 @@ func (k *kind) enqueue(rs *resourceState, urgent bool) {
 	}
 }
 
+// stop ends the watch, if there is one.
+func (k *kind) stop() {
+	if k.source != nil {
+		k.source.Stop()
+		k.source = nil
+	}
+}
+
 // setPolicies sets the policies that match the kind.
 func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
 	next := &revisionSet{revisions: make([]*policyRevision, 0, len(policies))}
@@ -257,7 +265,7 @@ func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
 	k.each(func(rs *resourceState) { k.queue.add(rs, false) })
 }
 
-// clear has the results of all resources removed. The source must have been stopped.
+// clear queues all resources, so that their results are removed. The source must have been stopped.
 func (k *kind) clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

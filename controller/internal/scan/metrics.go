@@ -4,12 +4,13 @@
 package scan
 
 import (
+	"context"
 	"slices"
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 // The value of the label outcome of evaluations without results; otherwise it is the worst outcome.
@@ -79,26 +80,28 @@ const (
 	stateResting = "left_alone"
 )
 
-// observe updates the gauges. The planner calls it.
-func (s *Scanner) observe() {
-	low, high := s.queue.loads()
+// observe updates the gauges, and logs what has changed.
+func (p *planner) observe(ctx context.Context) {
+	low, high := p.inventory.queue.loads()
 	for priority, l := range map[string]load{"low": low, "high": high} {
 		queueLength.WithLabelValues(priority).Set(float64(l.length))
 		queueOldest.WithLabelValues(priority).Set(l.oldest.Seconds())
 	}
 	lagSeconds.Set(max(low.oldest, high.oldest).Seconds())
-	waiting := s.waiting.load(s.config.Clock.Now())
-	admittedWaiting.Set(float64(waiting.length))
-	admittedOldest.Set(waiting.oldest.Seconds())
-	s.observeSlow()
+	p.evaluator.observe()
+	p.inventory.observe()
+	p.inventory.budget.observe(ctx)
+	p.logNews(ctx)
+}
+
+func (i *inventory) observe() {
 	resources := 0
-	for _, k := range s.allKinds() {
+	for _, k := range i.all() {
 		resources += k.size()
 	}
 	resourceCount.Set(float64(resources))
-	s.observePolicies()
 	informers := map[string]int{stateListed: 0, stateWaiting: 0, stateFailing: 0}
-	for _, watched := range slices.Concat(s.config.Policies.Sources(), s.sources()) {
+	for _, watched := range slices.Concat(i.config.Policies.Sources(), i.sources()) {
 		listed, err := watched.State()
 		switch {
 		case err != nil:
@@ -109,27 +112,38 @@ func (s *Scanner) observe() {
 			informers[stateWaiting]++
 		}
 	}
-	for state, count := range informers {
-		informerCount.WithLabelValues(state).Set(float64(count))
+	setAll(informerCount, informers)
+}
+
+func (e *evaluator) observe() {
+	waits := e.waiting.load(e.config.Clock.Now())
+	admittedWaiting.Set(float64(waits.length))
+	admittedOldest.Set(waits.oldest.Seconds())
+	e.observeSlow()
+	e.observePolicies()
+}
+
+// setAll sets gauges with one label.
+func setAll(gauges *metrics.GaugeVec, counts map[string]int) {
+	for label, count := range counts {
+		gauges.WithLabelValues(label).Set(float64(count))
 	}
 }
 
-func (s *Scanner) observeSlow() {
+func (e *evaluator) observeSlow() {
 	waiting, counts := 0, map[string]int{stateSlow: 0, stateResting: 0}
-	for _, state := range s.policies {
-		state, resources := state.slowness.load()
+	for _, state := range e.policies {
+		state, resources := state.lane.load()
 		waiting += resources
 		if state != "" {
 			counts[state]++
 		}
 	}
 	slowQueueLength.Set(float64(waiting))
-	for state, count := range counts {
-		slowCount.WithLabelValues(state).Set(float64(count))
-	}
+	setAll(slowCount, counts)
 }
 
-func (s *Scanner) observePolicies() {
+func (e *evaluator) observePolicies() {
 	counts, doubts := map[[2]string]int{}, map[string]int{}
 	for group := range policy.Kinds() {
 		for _, state := range []string{stateEvaluated, stateProblem, stateAdmission, stateUnreported} {
@@ -137,7 +151,7 @@ func (s *Scanner) observePolicies() {
 		}
 		doubts[group.Kind] = 0
 	}
-	for id, p := range s.policies {
+	for id, p := range e.policies {
 		state := stateEvaluated
 		switch {
 		case !p.item.Policy.Reported():
@@ -152,9 +166,7 @@ func (s *Scanner) observePolicies() {
 			doubts[id.Kind]++
 		}
 	}
-	for kind, count := range doubts {
-		doubtCount.WithLabelValues(kind).Set(float64(count))
-	}
+	setAll(doubtCount, doubts)
 	for labels, count := range counts {
 		policyCount.WithLabelValues(labels[0], labels[1]).Set(float64(count))
 	}

@@ -5,320 +5,257 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"sync/atomic"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
 	"github.com/docket-project/docket/controller/internal/cluster/policies"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
-	"github.com/docket-project/docket/controller/internal/cluster/source"
-	"github.com/docket-project/docket/controller/internal/policy"
 )
 
+// planner decides when to look: what is watched and queued after changes of policies and kinds, when policies
+// are evaluated again, and when the first scan is complete. Its fields belong to the goroutine of run, except
+// where they say otherwise.
+type planner struct {
+	config    *Config
+	inventory *inventory
+	evaluator *evaluator
+	// planning wakes the planner. Any goroutine may fire it.
+	planning *broadcast.Trigger
+	// onIdle is true while the planner waits for the queue to become empty. Any goroutine may read it.
+	onIdle atomic.Bool
+	// changes are the entries of the context cache that have changed. Any goroutine may add some.
+	changes changes
+	// assigned are the last arguments of [inventory.assign], and its result.
+	assigned struct {
+		catalog                       *served.Catalog
+		namespacesListed, dataMissing bool
+	}
+	// undecided is true while something waits for a time limit.
+	undecided bool
+	first     firstScan
+	news      policyNews
+}
+
+// firstScan says what the first scan waits for.
+type firstScan struct {
+	// missing is what it waits for; nil once it is complete. Any goroutine may read it.
+	missing atomic.Pointer[error]
+	// done is true once the scan is complete, except for notListed: what could not be listed.
+	done      bool
+	notListed string
+	began     time.Time
+}
+
+func (f *firstScan) err() error {
+	if missing := f.missing.Load(); missing != nil {
+		return *missing
+	}
+	return nil
+}
+
+func newPlanner(config *Config, inventory *inventory, evaluator *evaluator, planning *broadcast.Trigger) *planner {
+	p := &planner{config: config, inventory: inventory, evaluator: evaluator, planning: planning}
+	p.inventory.queue.onIdle = p.queueIdle
+	p.waitFor("the list of kinds that the API serves")
+	return p
+}
+
+// run plans until ctx is done.
+func (p *planner) run(ctx context.Context) {
+	defer p.config.Served.Subscribe(p.planning.Fire)()
+	defer p.config.Policies.Subscribe(p.planning.Fire)()
+	ticker := p.config.Clock.NewTicker(tick)
+	defer ticker.Stop()
+	p.first.began = p.config.Clock.Now()
+	p.planning.Fire() // Kinds and policies may have been known for long.
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			p.observe(ctx)
+			p.evaluator.tend(ctx)
+			if !p.undecided && !p.wantsRenewal() {
+				continue
+			}
+		case <-p.planning.C():
+		}
+		p.plan(ctx)
+	}
+}
+
+// queueIdle is called when nothing waits for a worker or is with one.
+func (p *planner) queueIdle() {
+	if p.onIdle.Load() {
+		p.planning.Fire()
+	}
+}
+
+// rescan queues everything once in each interval, one bucket after the other: policies may depend
+// on more than what is watched.
+func (p *planner) rescan(ctx context.Context) {
+	ticker := p.config.Clock.NewTicker(max(p.config.Interval/buckets, time.Millisecond))
+	defer ticker.Stop()
+	for bucket := uint8(0); ; bucket = (bucket + 1) % buckets {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+		for _, k := range p.inventory.all() {
+			k.rescan(bucket)
+		}
+		if bucket == buckets-1 {
+			p.logRescan(ctx)
+		}
+	}
+}
+
 // plan watches and queues what policies and kinds require, and prunes stored results once everything has
-// been evaluated. One goroutine calls it whenever anything has changed; it is cheap when nothing has.
-func (s *Scanner) plan(ctx context.Context) {
-	fired := s.planning.Fired()
-	defer s.planning.Handled(fired)
-	s.undecided = true
-	s.onIdle.Store(true) // Before the queue is checked, so that its becoming idle is not missed.
-	catalog := s.config.Served.Current()
+// been evaluated. It is called whenever anything has changed, and is cheap when nothing has.
+func (p *planner) plan(ctx context.Context) {
+	fired := p.planning.Fired()
+	defer p.planning.Handled(fired)
+	p.undecided = true
+	p.onIdle.Store(true) // Before the queue is checked, so that its becoming idle is not missed.
+	catalog := p.config.Served.Current()
 	if catalog == nil {
 		return // What the API serves is not known yet.
 	}
 	// In this order: if the set was idle, the snapshot has everything that it had seen.
-	complete := s.config.Policies.Idle()
-	snapshot := s.config.Policies.Current()
+	complete := p.config.Policies.Idle()
+	snapshot := p.config.Policies.Current()
 	if snapshot == nil {
-		if err := s.config.Policies.Ready(); err != nil {
-			s.waitFor("policies: %w", err)
+		if err := p.config.Policies.Ready(); err != nil {
+			p.waitFor("policies: %w", err)
 		}
 		return
 	}
-	changed := s.applySnapshot(snapshot)
-	changed = s.renew() || changed
-	changed = s.renewAdopting() || changed
-	if namespaces := s.namespacesListed(catalog); changed || s.dataMissing || catalog != s.assigned || namespaces != s.namespacesWere {
-		s.assigned, s.namespacesWere = catalog, namespaces
-		s.assign(ctx, catalog, namespaces)
+	changed := p.evaluator.applySnapshot(snapshot, &p.news)
+	changed = p.renew() || changed
+	changed = p.evaluator.renewAdopting() || changed
+	p.assign(ctx, catalog, changed)
+	p.inventory.reportRefused(ctx, p.evaluator.eventToPoliciesOf)
+	if p.inventory.forget() {
+		p.assigned.catalog = nil
+		p.planning.Fire()
 	}
-	s.reportRefused(ctx)
-	s.forgetKinds()
 	if !complete {
-		s.waitFor("the policies")
+		p.waitFor("the policies")
 		return
 	}
-	s.pruneUnseen(ctx, catalog, snapshot, fired)
-	s.onIdle.Store(!s.firstScanDone || s.notListed != "" || s.clearing())
-}
-
-// applySnapshot takes the policies of a snapshot, and reports whether the policies of any kind have
-// changed. Deleted policies come last, so that after a renaming the new policy may have
-// results before those of the old one are removed.
-func (s *Scanner) applySnapshot(snapshot *policies.Snapshot) (changed bool) {
-	if snapshot == s.snapshot {
-		return false
-	}
-	s.snapshot = snapshot
-	exist := make(map[policy.Identity]bool, len(snapshot.Items))
-	for _, item := range snapshot.Items {
-		exist[item.Policy.Identity()] = true
-		changed = s.applyPolicy(item) || changed
-	}
-	for id, gone := range s.policies {
-		if !exist[id] {
-			s.policyChanges.gone++
-			changed = s.stopAdopting(id) || changed
-			changed = gone.removeResults() || changed
-			s.removePolicy(id)
-		}
-	}
-	s.policiesKnown.Store(true)
-	return changed
-}
-
-func (s *Scanner) applyPolicy(item *policies.Item) (changed bool) {
-	id := item.Policy.Identity()
-	state := s.policies[id]
-	if state != nil && state.item == item {
-		return false
-	}
-	if state == nil {
-		state = &policyState{id: id, results: s.config.Results, slowness: newSlowness(s.config.Clock)}
-		s.addPolicy(state)
-		s.policyChanges.added++
+	if err := p.incomplete(fired); err != nil {
+		p.waitFor("%w", err)
 	} else {
-		s.policyChanges.changed++
+		p.pruneUnseen(ctx, catalog, snapshot)
 	}
-	state.item = item
-	here, others := s.share(item.Policy)
-	// In this order, so that neither half removes what the other one has set.
-	if !here {
-		changed = state.removeResults()
-	}
-	if others.Empty() {
-		changed = s.stopAdopting(id) || changed
-	}
-	if here {
-		changed = s.updatePolicy(state, others) || changed
-	}
-	if !others.Empty() {
-		changed = s.adopt(item, others) || changed
-	}
-	return changed
+	p.onIdle.Store(!p.first.done || p.first.notListed != "" || p.inventory.clearing())
 }
 
-func (s *Scanner) updatePolicy(state *policyState, others policy.Rules) (changed bool) {
-	item := state.item
-	changed = state.update(item.Policy, others)
-	if problem := item.Policy.Problem(); changed && problem != nil {
-		s.event(state, reasonNotEvaluated, "The policy can't be evaluated; its results are errors: %v", problem)
+// assign watches what policies match, if that may have changed.
+func (p *planner) assign(ctx context.Context, catalog *served.Catalog, changed bool) {
+	last, namespaces := &p.assigned, p.inventory.namespacesListed(catalog)
+	if changed || last.dataMissing || catalog != last.catalog || namespaces != last.namespacesListed {
+		last.catalog, last.namespacesListed = catalog, namespaces
+		last.dataMissing = p.inventory.assign(ctx, p.evaluator.wantedKinds(catalog), namespaces)
 	}
-	if doubt := item.Policy.Doubt(); changed && doubt != nil {
-		s.event(state, reasonDoubt, "Parts of the policy may not be evaluated: %v", doubt)
-	}
-	return changed
 }
 
-// addPolicy and removePolicy are for the planner, which alone changes policies, and reads them without
-// the mutex.
-func (s *Scanner) addPolicy(state *policyState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.policies[state.id] = state
-}
-
-func (s *Scanner) removePolicy(id policy.Identity) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.policies, id)
-}
-
-// policyState returns the state of a policy; nil if there is none. Any goroutine may call it.
-func (s *Scanner) policyState(id policy.Identity) *policyState {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.policies[id]
-}
-
-// wantedKind is a kind as policies require it.
-type wantedKind struct {
-	resource   served.Resource
-	policies   []*compiled
-	withStatus bool
-}
-
-// assign gives each kind its policies, and watches the kinds that have any.
-func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespacesListed bool) {
-	wanted := s.wantedKinds(catalog)
-	s.dataMissing = false
-	for gvr, k := range s.allKinds() {
-		if w, ok := wanted[gvr]; ok && w.resource == k.resource {
-			continue
-		}
+// incomplete returns what the scan of all resources waits for; nil if it is complete. It resets undecided if
+// that is no time limit.
+func (p *planner) incomplete(fired int64) error {
+	for _, k := range p.inventory.all() {
 		switch {
-		case k.source != nil:
-			k.source.Stop()
-			k.source = nil
-			k.clear()
-		case k.hasPolicies():
-			k.clear() // It was waiting for the list of namespaces, and was never watched.
+		case k.source == nil && !k.unused():
+			return errors.New("the list of namespaces")
+		case k.source != nil && !k.source.Decided():
+			return fmt.Errorf("the list of %s", k.resource.GroupResource())
 		}
 	}
-	for gvr, w := range wanted {
-		k := s.kindOf(gvr, w.resource)
-		if k.resource != w.resource {
-			continue // Results of what the kind was before have to be removed; then plan is called again.
-		}
-		if k.source != nil && k.needsData(w) {
-			k.source.Stop()
-			k.source = nil
-		}
-		k.setPolicies(k.possible(w.policies), w.withStatus)
-		s.dataMissing = s.dataMissing || k.isDataMissing()
-		if k.source == nil && (!w.resource.Namespaced || namespacesListed) {
-			k.setDetail(w.detail())
-			k.source = s.newSource(k.resource)
-			k.source.Start(ctx, k)
-		}
+	p.undecided = false
+	if p.planning.Fired() != fired || !p.inventory.queue.idle() || !p.evaluator.slowLanesIdle() {
+		return errors.New("the evaluation of all resources") // The planner is woken when the queue is idle.
+	}
+	return nil
+}
+
+// pruneUnseen removes stored results about policies and resources that no longer exist. It does so once
+// everything that can be listed is evaluated, and again whenever more could be listed.
+func (p *planner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot) {
+	rest := p.inventory.unknown(catalog, snapshot)
+	summary := rest.String()
+	if p.first.done && (p.first.notListed == "" || p.first.notListed == summary) {
+		return
+	}
+	p.logScanDone(ctx, summary)
+	p.config.Results.PruneUnseen(p.evaluator.keeper(rest))
+	p.first.done, p.first.notListed = true, summary
+	p.first.missing.Store(nil)
+}
+
+// waitFor sets what Ready says is missing, until the first scan is complete.
+func (p *planner) waitFor(format string, args ...any) {
+	if !p.first.done {
+		err := fmt.Errorf("the first scan waits for "+format, args...)
+		p.first.missing.Store(&err)
 	}
 }
 
-// wantedKinds returns the kinds that policies match, and namespaces if there are any such kinds.
-func (s *Scanner) wantedKinds(catalog *served.Catalog) map[schema.GroupVersionResource]*wantedKind {
-	var current []*compiled
-	var status []policy.Target
-	for _, state := range s.states() {
-		c := state.current
-		if c == nil {
-			continue
-		}
-		if c.catalog != catalog {
-			c.catalog, c.kinds = catalog, catalog.Matching(c.targets, s.excluded, watchable)
-		}
-		current = append(current, c)
-		for _, target := range c.targets {
-			if target.Subresource == "status" {
-				target.Subresource = ""
-				status = append(status, target)
-			}
-		}
-	}
-	wanted := map[schema.GroupVersionResource]*wantedKind{}
-	for _, a := range served.Assign(current, func(c *compiled) []served.Resource { return c.kinds }) {
-		withStatus := slices.ContainsFunc(status, func(t policy.Target) bool { return t.Matches(a.Resource.GVK(), a.Resource.Resource) })
-		wanted[a.Resource.GroupVersionResource] = &wantedKind{resource: a.Resource, policies: a.Policies, withStatus: withStatus}
-	}
-	if r, ok := catalog.Lookup(namespacesResource, "Namespace"); ok && len(wanted) > 0 && wanted[r.GroupVersionResource] == nil {
-		wanted[r.GroupVersionResource] = &wantedKind{resource: r}
-	}
-	return wanted
+// newsInterval is the shortest time between two log entries about changed policies.
+const newsInterval = 10 * time.Second
+
+// policyNews counts changes of policies that are not logged yet.
+type policyNews struct {
+	added, changed, gone int
+	// told is when changes were logged last.
+	told time.Time
 }
 
-// states returns the states of all policies, by name, those with results that are adopted last.
-func (s *Scanner) states() []*policyState {
-	states := make([]*policyState, 0, len(s.policies)+len(s.adopting))
-	for _, half := range []map[policy.Identity]*policyState{s.policies, s.adopting} {
-		for _, id := range slices.SortedFunc(maps.Keys(half), compareIdentities) {
-			states = append(states, half[id])
-		}
+// logScanDone logs that all resources that can be listed are evaluated. rest says what could not be
+// listed; it may be empty.
+func (p *planner) logScanDone(ctx context.Context, rest string) {
+	values := p.extent()
+	message := "The first scan is complete"
+	switch {
+	case p.first.done:
+		message = "Scanned kinds that could not be listed before"
+	case p.evaluator.count() == 0:
+		message = "The first scan is complete: there are no policies, so nothing was evaluated"
 	}
-	return states
+	if !p.first.done {
+		values = append(values, "took", p.config.Clock.Since(p.first.began).Round(time.Millisecond).String())
+	}
+	if rest != "" {
+		values = append(values, "couldNotBeListed", rest)
+	}
+	klog.FromContext(ctx).Info(message, values...)
+	p.news = policyNews{told: p.config.Clock.Now()}
 }
 
-func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.String(), b.String()) }
-
-func watchable(r served.Resource) bool { return r.Watchable }
-
-// namespacesListed reports whether the labels of all namespaces are known, or the API has no namespaces.
-func (s *Scanner) namespacesListed(catalog *served.Catalog) bool {
-	r, ok := catalog.Lookup(namespacesResource, "Namespace")
-	if !ok {
-		return true
-	}
-	k := s.allKinds()[r.GroupVersionResource]
-	if k == nil || k.source == nil {
-		return false
-	}
-	listed, _ := k.source.State()
-	return listed
+// logRescan logs that the periodic scan has queued every resource.
+func (p *planner) logRescan(ctx context.Context) {
+	low, high := p.inventory.queue.loads()
+	klog.FromContext(ctx).Info("The periodic scan has queued every resource once", append(p.extent(),
+		"waiting", low.length+high.length, "interval", p.config.Interval.String())...)
 }
 
-func (s *Scanner) allKinds() map[schema.GroupVersionResource]*kind {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return maps.Clone(s.kinds)
+// logNews logs changes of policies since the first scan, at most once per newsInterval.
+func (p *planner) logNews(ctx context.Context) {
+	now, news := p.config.Clock.Now(), p.news
+	if !p.first.done || news.added+news.changed+news.gone == 0 || now.Before(news.told.Add(newsInterval)) {
+		return
+	}
+	klog.FromContext(ctx).Info("Policies have changed", append([]any{"new", news.added, "changed", news.changed, "gone", news.gone}, p.extent()...)...)
+	p.news = policyNews{told: now}
 }
 
-// kindOf returns the kind of a resource. It may still be for another kind or scope of the same name.
-func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *kind {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.kinds[gvr]
-	if k == nil {
-		k = newKind(r, s.queue, s.config.Shards)
-		k.budget = s.budget
-		if r.GroupResource() == namespacesResource {
-			k.onChange = s.namespaces.set
-		}
-		s.kinds[gvr] = k
-	}
-	return k
-}
-
-// forgetKinds drops kinds that are not watched and whose results have been removed. If one of them stood in
-// the way of a new kind of the same name, the next plan starts that.
-func (s *Scanner) forgetKinds() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for gvr, k := range s.kinds {
-		if k.source == nil && k.unused() {
-			delete(s.kinds, gvr)
-			s.assigned = nil
-			s.planning.Fire()
-		}
-	}
-}
-
-// clearing reports whether there are kinds that are not watched.
-func (s *Scanner) clearing() bool {
-	for _, k := range s.allKinds() {
-		if k.source == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// sources returns the sources of all watched kinds.
-func (s *Scanner) sources() []*source.Source {
-	var watched []*source.Source
-	for _, k := range s.allKinds() {
-		if k.source != nil {
-			watched = append(watched, k.source)
-		}
-	}
-	return watched
-}
-
-// reportRefused logs kinds that the API refuses. Each is logged once: if lists are allowed and watches are
-// not, every attempt seems to succeed at first.
-func (s *Scanner) reportRefused(ctx context.Context) {
-	for _, watched := range s.sources() {
-		gvr := watched.Resource().GroupVersionResource
-		_, err := watched.State()
-		if !apierrors.IsForbidden(err) || s.refusals[gvr] {
-			continue
-		}
-		s.refusals[gvr] = true
-		message := fmt.Sprintf(`%s can't be listed and watched, so their results stay as they were: give the controller a rule with apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"], or exclude them`,
-			gvr.GroupResource(), gvr.Group, gvr.Resource)
-		klog.FromContext(ctx).Error(err, "Forbidden: "+message)
-		s.eventToPoliciesOf(gvr, message)
-	}
+// extent returns how much is evaluated, for the log. Any goroutine may call it.
+func (p *planner) extent() []any {
+	kinds, resources := p.inventory.size()
+	return []any{"policies", p.evaluator.count(), "kinds", kinds, "resources", resources}
 }

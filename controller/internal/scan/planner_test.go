@@ -37,15 +37,15 @@ func TestKindThatWaitedForNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.applySnapshot(&policies.Snapshot{Items: []*policies.Item{{Policy: unitNamed("p", false)}}})
-	u.assign(t.Context(), catalog, false)
+	u.applySnapshot(&policies.Snapshot{Items: []*policies.Item{{Policy: unitNamed("p", false)}}}, &u.news)
+	u.inventory.assign(t.Context(), u.wantedKinds(catalog), false)
 	if pods := u.kinds[unitPods.GroupVersionResource]; pods == nil || pods.source != nil || !pods.hasPolicies() {
 		t.Fatal("pods don't wait for namespaces")
 	}
-	u.applySnapshot(&policies.Snapshot{})
-	u.assign(t.Context(), catalog, false)
-	u.forgetKinds()
-	if kinds := u.allKinds(); len(kinds) != 0 {
+	u.applySnapshot(&policies.Snapshot{}, &u.news)
+	u.inventory.assign(t.Context(), u.wantedKinds(catalog), false)
+	u.forget()
+	if kinds := u.inventory.all(); len(kinds) != 0 {
 		t.Errorf("there still are %v", kinds)
 	}
 }

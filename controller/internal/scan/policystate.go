@@ -26,8 +26,8 @@ type policyState struct {
 
 	// failures counts subjects for Events.
 	failures failures
-	// slowness says whether the policy is slow.
-	slowness *slowness
+	// lane has the resources that wait for the policy if it is slow.
+	lane *slowLane
 
 	// mu is held for reading while results of the policy are set, so that none are set after the policy has
 	// changed or is deleted. The policy can have results only while current is not nil.
@@ -38,6 +38,12 @@ type policyState struct {
 	admitted map[types.UID]time.Time
 	// adopted has the same by rule, if results are adopted.
 	adopted map[types.UID]map[string]time.Time
+	// seen are the kinds of subjects of which results are to be adopted.
+	seen map[policy.Target]bool
+}
+
+func newPolicyState(id policy.Identity, config *Config) *policyState {
+	return &policyState{id: id, results: config.Results, lane: newSlowLane(config.Clock)}
 }
 
 // compiled is a policy as it was compiled. There is a new one when its results may be different.
@@ -105,7 +111,7 @@ func (s *policyState) update(p policy.Policy, others policy.Rules) bool {
 	before := s.current
 	s.current = next
 	s.removeFormer(before)
-	s.slowness.forgive()
+	s.lane.forgive()
 	return true
 }
 

@@ -4,8 +4,6 @@
 package scan
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,50 +25,8 @@ type unknown struct {
 	known  map[schema.GroupKind]bool
 }
 
-// pruneUnseen removes stored results about policies and resources that no longer exist. It does so once
-// everything that can be listed is evaluated, and again whenever more could be listed.
-func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, fired int64) {
-	for _, k := range s.allKinds() {
-		switch {
-		case k.source == nil && !k.unused():
-			s.waitFor("the list of namespaces")
-			return
-		case k.source != nil && !k.source.Decided():
-			s.waitFor("the list of %s", k.resource.GroupResource())
-			return
-		}
-	}
-	s.undecided = false
-	if s.planning.Fired() != fired || !s.queue.idle() || !s.slowLaneIdle() {
-		s.waitFor("the evaluation of all resources")
-		return // The planner is woken when the queue is idle.
-	}
-	rest := s.unknown(catalog, snapshot)
-	summary := rest.String()
-	if s.firstScanDone && (s.notListed == "" || s.notListed == summary) {
-		return
-	}
-	kinds := map[schema.GroupVersionKind]*kind{}
-	for _, k := range s.allKinds() {
-		kinds[k.resource.GVK()] = k
-	}
-	s.logScanDone(ctx, summary)
-	s.config.Results.PruneUnseen(func(id policy.Identity, subject policy.Reference, rule string) bool {
-		return rest.has(id, subject) || s.admits(kinds, id, subject, rule)
-	})
-	s.firstScanDone, s.notListed = true, summary
-	s.ready.Store(nil)
-}
-
-// waitFor sets what Ready says is missing, until the first scan is complete.
-func (s *Scanner) waitFor(format string, args ...any) {
-	if !s.firstScanDone {
-		err := fmt.Errorf("the first scan waits for "+format, args...)
-		s.ready.Store(&err)
-	}
-}
-
-func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) *unknown {
+// unknown returns what could not be listed.
+func (i *inventory) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) *unknown {
 	rest := &unknown{policyKinds: map[string]bool{}, subjectKinds: map[schema.GroupKind]bool{}, groups: map[string]bool{}, known: map[schema.GroupKind]bool{}}
 	for version := range catalog.Failed() {
 		rest.groups[version.Group] = true
@@ -80,7 +36,7 @@ func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) 
 			rest.policyKinds[kind.Kind] = true
 		}
 	}
-	for _, k := range s.allKinds() {
+	for _, k := range i.all() {
 		if k.source == nil {
 			continue
 		}

@@ -28,7 +28,7 @@ const lowShare = 16
 // memory: docs/adr/0033-controller-runtime.md compares it with others.
 type queue struct {
 	clock clock.PassiveClock
-	// onIdle is called, without a lock, when the last resource is done.
+	// onIdle, if not nil, is called without a lock when the last resource is done.
 	onIdle func()
 
 	mu     sync.Mutex
@@ -60,8 +60,8 @@ type queueState struct {
 	urgent bool
 }
 
-func newQueue(c clock.PassiveClock, onIdle func()) *queue {
-	q := &queue{clock: c, onIdle: onIdle}
+func newQueue(c clock.PassiveClock) *queue {
+	q := &queue{clock: c}
 	q.filled = sync.NewCond(&q.mu)
 	return q
 }
@@ -141,6 +141,12 @@ func (q *queue) pop() *resourceState {
 // done gives back a resource that get, poll or adopt handed out.
 func (q *queue) done(rs *resourceState) {
 	if q.giveBack(rs) {
+		q.signalIdle()
+	}
+}
+
+func (q *queue) signalIdle() {
+	if q.onIdle != nil {
 		q.onIdle()
 	}
 }

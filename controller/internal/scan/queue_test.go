@@ -23,7 +23,8 @@ type testQueue struct {
 
 func newTestQueue() *testQueue {
 	q := &testQueue{clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), names: map[string]*resourceState{}}
-	q.queue = newQueue(q.clock, func() { q.idles++ })
+	q.queue = newQueue(q.clock)
+	q.onIdle = func() { q.idles++ }
 	return q
 }
 

@@ -26,7 +26,7 @@ type example struct {
 func (x *example) policy(name string) *policyState {
 	state := &policyState{
 		id:      policy.Identity{Kind: policy.ClusterPolicy, Name: name},
-		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}}, slowness: newSlowness(clock.RealClock{}),
+		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}}, lane: newSlowLane(clock.RealClock{}),
 	}
 	state.update(unitNamed(name, false), policy.Rules{})
 	return state
@@ -104,7 +104,7 @@ func (x *example) work(t *testing.T, meanwhile ...func()) {
 // TestResourceStateExample goes through the table in the comment on resourceState.
 func TestResourceStateExample(t *testing.T) {
 	t.Parallel()
-	x := &example{pods: newKind(unitPods, newQueue(clock.RealClock{}, func() {}), shard.Set{}), revisions: map[*policyRevision]string{}, versions: map[string]int{}}
+	x := &example{pods: newKind(unitPods, newQueue(clock.RealClock{}), shard.Set{}), revisions: map[*policyRevision]string{}, versions: map[string]int{}}
 	a, b, c := x.policy("A"), x.policy("B"), x.policy("C")
 	x.match(a, b)
 	var during string

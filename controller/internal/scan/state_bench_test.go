@@ -83,27 +83,27 @@ func BenchmarkState(b *testing.B) {
 		b.StopTimer()
 		before := heap()
 		b.StartTimer()
-		s := &Scanner{config: Config{Clock: clock.RealClock{}, Results: countResults{}}}
-		s.queue = newQueue(clock.RealClock{}, func() {})
-		s.namespaces = &namespaces{known: map[string]*packed{}}
-		k := newKind(served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}, s.queue, shard.Set{})
+		config := &Config{Clock: clock.RealClock{}, Results: countResults{}, EvaluationLimit: defaultLimit, Patience: defaultPatience}
+		e := newEvaluator(config, newInventory(config, nil), nil)
+		queue := e.inventory.queue
+		k := newKind(served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}, queue, shard.Set{})
 		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled
 		for i := range policies {
-			state := &policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, slowness: newSlowness(clock.RealClock{})}
+			state := newPolicyState(policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, config)
 			state.update(benchPolicy{state.id}, policy.Rules{})
 			list = append(list, state.current)
 		}
 		k.setPolicies(list, false)
 		size := fill(b, k, pods)
-		evaluator := s.newEvaluator()
-		defer evaluator.end()
-		for !s.queue.idle() {
-			rs, _ := s.queue.get()
-			if err := s.process(b.Context(), evaluator, rs); err != nil {
+		w := e.newWorker()
+		defer w.end()
+		for !queue.idle() {
+			rs, _ := queue.get()
+			if err := w.process(b.Context(), rs); err != nil {
 				b.Fatal(err)
 			}
-			s.queue.done(rs)
+			queue.done(rs)
 		}
 		b.StopTimer()
 		kept := heap() - before

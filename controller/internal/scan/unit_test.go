@@ -125,7 +125,11 @@ func (r *unitResults) lines() []string {
 
 // unit is a scanner without an API, which does what a test says.
 type unit struct {
-	*Scanner
+	*inventory
+	*planner
+	*evaluator
+
+	config *Config
 
 	clock   *clocktesting.FakeClock
 	results *unitResults
@@ -153,12 +157,13 @@ func newUnitAt(t *testing.T, now clock.WithTicker) *unit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Scanner, err = New(Config{Client: client, Served: watcher, Policies: set, Results: u.results, Clock: now})
+	s, err := New(Config{Client: client, Served: watcher, Policies: set, Results: u.results, Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.firstScanDone = true
-	u.pods = u.kindOf(unitPods.GroupVersionResource, unitPods)
+	u.config, u.inventory, u.planner, u.evaluator = s.config, s.inventory, s.planner, s.evaluator
+	u.first.done = true
+	u.pods = u.kindOf(unitPods)
 	u.pods.source = source.New(source.Config{Clock: now, Changed: func(error) {}})
 	return u
 }
@@ -177,21 +182,15 @@ func (u *unit) areAll(list ...policy.Policy) {
 	for _, p := range list {
 		snapshot.Items = append(snapshot.Items, &policies.Item{Policy: p, Object: &unstructured.Unstructured{Object: map[string]any{}}})
 	}
-	u.applySnapshot(snapshot)
+	u.applySnapshot(snapshot, &u.news)
 	u.assignPods()
 }
 
 // assignPods gives the policies to the kind, as the planner does.
 func (u *unit) assignPods() {
 	var current []*compiled
-	for _, id := range slices.SortedFunc(func(yield func(policy.Identity) bool) {
-		for id := range u.policies {
-			if !yield(id) {
-				return
-			}
-		}
-	}, compareIdentities) {
-		c := u.policies[id].current
+	for _, state := range sorted(u.policies) {
+		c := state.current
 		if c != nil && slices.ContainsFunc(c.targets, func(t policy.Target) bool { return t.Matches(unitPods.GVK(), unitPods.Resource) }) {
 			current = append(current, c)
 		}
@@ -202,14 +201,14 @@ func (u *unit) assignPods() {
 // work has everything done that waits, and returns how many resources that was.
 func (u *unit) drain(t *testing.T) (count int) {
 	t.Helper()
-	evaluator := u.newEvaluator()
-	defer evaluator.end()
+	w := u.newWorker()
+	defer w.end()
 	for !u.queue.idle() {
 		rs, ok := u.queue.get()
 		if !ok {
 			t.Fatal("closed")
 		}
-		if err := u.process(context.WithoutCancel(t.Context()), evaluator, rs); err != nil {
+		if err := w.process(context.WithoutCancel(t.Context()), rs); err != nil {
 			t.Fatal(err)
 		}
 		u.queue.done(rs)

@@ -7,14 +7,14 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // WaitsUrgently reports whether a resource is in the queue before all that is not urgent.
 func (s *Scanner) WaitsUrgently(gvr schema.GroupVersionResource, namespace, name string) bool {
-	k := s.allKinds()[gvr]
+	k := s.inventory.all()[gvr]
 	if k == nil {
 		return false
 	}
 	k.mu.Lock()
 	rs := k.objects[namespace][name]
 	k.mu.Unlock()
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
+	s.inventory.queue.mu.Lock()
+	defer s.inventory.queue.mu.Unlock()
 	return rs != nil && rs.queued.lane == laneHigh
 }

@@ -24,21 +24,23 @@ func TestLogOfTheScanner(t *testing.T) {
 	var got []string
 	ctx := klog.NewContext(context.Background(), funcr.New(func(_, line string) { got = append(got, line) }, funcr.Options{}))
 	clock := clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))
-	s := &Scanner{config: Config{Clock: clock, Interval: time.Hour}, policies: map[policy.Identity]*policyState{}, began: clock.Now()}
-	s.queue = newQueue(clock, func() {})
+	config := &Config{Clock: clock, Interval: time.Hour}
+	inventory := newInventory(config, nil)
+	s := newPlanner(config, inventory, newEvaluator(config, inventory, nil), nil)
+	s.first.began = clock.Now()
 	clock.Step(1500 * time.Millisecond)
 	s.logScanDone(ctx, "")
-	s.addPolicy(&policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}, slowness: newSlowness(clock)})
+	s.evaluator.add(s.evaluator.policies, policy.Identity{Kind: policy.ClusterPolicy, Name: "a"})
 	s.logScanDone(ctx, (&unknown{subjectKinds: map[schema.GroupKind]bool{{Kind: "Secret"}: true}, groups: map[string]bool{"apps": true}}).String())
-	s.firstScanDone = true
+	s.first.done = true
 	s.logScanDone(ctx, "")
 	for range 25 {
-		s.policyChanges.changed++
-		s.logPolicyChanges(ctx)
+		s.news.changed++
+		s.logNews(ctx)
 		clock.Step(time.Second)
 	}
-	s.policyChanges.gone++
-	s.logPolicyChanges(ctx)
+	s.news.gone++
+	s.logNews(ctx)
 	s.logRescan(ctx)
 	const extent = `"policies"=1 "kinds"=0 "resources"=0`
 	want := []string{

@@ -107,7 +107,7 @@ func inBubble(t *testing.T, do func(t *testing.T, b *bubble)) {
 		cancel()
 		b.queue.close()
 		parts.Wait()
-		b.slowLane.Wait()
+		b.slow.Wait()
 	})
 }
 
@@ -160,7 +160,7 @@ func TestSlowPolicyStarvesNobody(t *testing.T) {
 			if newest > time.Second {
 				t.Errorf("a new resource waits for %v", newest)
 			}
-			b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.slowLaneIdle() })
+			b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.slowLanesIdle() })
 		})
 		return took
 	}
@@ -209,7 +209,7 @@ func TestManySlowPolicies(t *testing.T) {
 		b.await(t, slow*2*defaultPatience, "the others are through", func() bool { return b.results.outcomes("other-")[report.OutcomePass] == others*count })
 		policies, waiting := 0, 0
 		for _, state := range b.policies {
-			state, resources := state.slowness.load()
+			state, resources := state.lane.load()
 			waiting += resources
 			if state == stateSlow {
 				policies++
@@ -218,7 +218,7 @@ func TestManySlowPolicies(t *testing.T) {
 		if policies != slow || waiting < slow*count/2 || waiting > slow*count {
 			t.Errorf("%d policies are slow, %d of their evaluations are still to come", policies, waiting)
 		}
-		b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.slowLaneIdle() })
+		b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.slowLanesIdle() })
 		if got := b.results.outcomes("slow-")[report.OutcomePass]; got != slow*count {
 			t.Errorf("%d results of slow policies", got)
 		}
@@ -237,7 +237,7 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 		slow := newTimed("slow", time.Hour)
 		b.areAll(slow)
 		b.list(t, manyPods(100)...)
-		b.await(t, 3*defaultLimit, "all have a result", func() bool { return b.results.outcomes("slow")[report.OutcomeError] == 100 && b.slowLaneIdle() })
+		b.await(t, 3*defaultLimit, "all have a result", func() bool { return b.results.outcomes("slow")[report.OutcomeError] == 100 && b.slowLanesIdle() })
 		if calls := slow.calls.Load(); calls > maxStrikes+2*slowRunners+2 {
 			t.Errorf("it was called %d times", calls)
 		}
@@ -246,7 +246,7 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 		}
 		b.tendSlow(t.Context())
 		for _, state := range b.policies {
-			if state, resources := state.slowness.load(); state != stateResting || resources != 0 {
+			if state, resources := state.lane.load(); state != stateResting || resources != 0 {
 				t.Errorf("it is %q, with %d resources to come", state, resources)
 			}
 		}
@@ -265,7 +265,7 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 func TestSlowPolicyBecomesQuick(t *testing.T) {
 	t.Parallel()
 	const patience = time.Second
-	p := newSlowness(clock.RealClock{})
+	p := newSlowLane(clock.RealClock{})
 	p.done(p.leave(&resourceState{}))
 	waiting := make([]*resourceState, 2*quickMeanwhile)
 	for i := range waiting {
@@ -305,12 +305,12 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		slow := newTimed("slow", 2*time.Second)
 		b.areAll(slow)
 		b.list(t, manyPods(3)...)
-		b.await(t, time.Minute, "all are evaluated", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 3 && b.slowLaneIdle() })
+		b.await(t, time.Minute, "all are evaluated", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 3 && b.slowLanesIdle() })
 		b.update(t, unitPod("p0", "u0", "2"))
 		b.await(t, time.Minute, "a change is evaluated", func() bool { return slow.calls.Load() == 4 })
 		b.update(t, unitPod("p0", "u0", "3"))
 		b.update(t, unitPod("p0", "u0", "4"))
-		b.await(t, time.Minute, "later ones are, once", func() bool { return b.slowLaneIdle() && b.queue.idle() })
+		b.await(t, time.Minute, "later ones are, once", func() bool { return b.slowLanesIdle() && b.queue.idle() })
 		if calls := slow.calls.Load(); calls != 5 {
 			t.Errorf("%d calls", calls)
 		}
@@ -319,14 +319,14 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		if err := b.pods.Delete(unitPod("p1", "u1", "2")); err != nil {
 			t.Fatal(err)
 		}
-		b.await(t, time.Minute, "all is done", func() bool { return b.slowLaneIdle() && b.queue.idle() })
+		b.await(t, time.Minute, "all is done", func() bool { return b.slowLanesIdle() && b.queue.idle() })
 		if got := b.results.lines(); len(got) != 2 {
 			t.Errorf("after the deletion there are %v", got)
 		}
 		b.update(t, unitPod("p2", "u2", "2"))
 		b.await(t, time.Minute, "a change is evaluated", func() bool { return slow.calls.Load() == 7 })
 		b.areAll()
-		b.await(t, time.Minute, "all is done", func() bool { return b.slowLaneIdle() && b.queue.idle() })
+		b.await(t, time.Minute, "all is done", func() bool { return b.slowLanesIdle() && b.queue.idle() })
 		if got := b.results.lines(); len(got) != 0 {
 			t.Errorf("without the policy there are %v", got)
 		}
@@ -334,9 +334,11 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		slow.takes.Store(0)
 		b.areAll(slow)
 		b.list(t, manyPods(2*quickAgain)...)
-		b.await(t, time.Hour, "all is done", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 2*quickAgain && b.slowLaneIdle() })
+		b.await(t, time.Hour, "all is done", func() bool {
+			return b.results.outcomes("slow")[report.OutcomePass] == 2*quickAgain && b.slowLanesIdle()
+		})
 		for _, state := range b.policies {
-			if name, _ := state.slowness.load(); name != "" {
+			if name, _ := state.lane.load(); name != "" {
 				t.Error("it is still slow")
 			}
 		}
