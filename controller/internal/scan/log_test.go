@@ -41,14 +41,14 @@ func TestLogOfTheScanner(t *testing.T) {
 	}
 	s.news.gone++
 	s.logNews(ctx)
-	s.logRescan(ctx)
+	s.summarize(ctx, "The periodic scan has queued every resource once", "waiting", s.inventory.queue.length(), "interval", s.config.Interval.String())
 	const extent = `"policies"=1 "kinds"=0 "resources"=0`
 	want := []string{
 		`"level"=0 "msg"="The first scan is complete: there are no policies, so nothing was evaluated" "policies"=0 "kinds"=0 "resources"=0 "took"="1.5s"`,
 		`"level"=0 "msg"="The first scan is complete" ` + extent + ` "took"="1.5s" "couldNotBeListed"="kinds Secret; API groups apps"`,
 		`"level"=0 "msg"="Scanned kinds that could not be listed before" ` + extent,
-		`"level"=0 "msg"="Policies have changed" "new"=0 "changed"=11 "gone"=0 ` + extent,
-		`"level"=0 "msg"="Policies have changed" "new"=0 "changed"=10 "gone"=0 ` + extent,
+		`"level"=0 "msg"="Policies have changed" ` + extent + ` "new"=0 "changed"=11 "gone"=0`,
+		`"level"=0 "msg"="Policies have changed" ` + extent + ` "new"=0 "changed"=10 "gone"=0`,
 		`"level"=0 "msg"="The periodic scan has queued every resource once" ` + extent + ` "waiting"=0 "interval"="1h0m0s"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

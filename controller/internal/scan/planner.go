@@ -111,7 +111,7 @@ func (p *planner) rescan(ctx context.Context) {
 			k.rescan(bucket)
 		}
 		if bucket == buckets-1 {
-			p.logRescan(ctx)
+			p.summarize(ctx, "The periodic scan has queued every resource once", "waiting", p.inventory.queue.length(), "interval", p.config.Interval.String())
 		}
 	}
 }
@@ -219,13 +219,13 @@ type policyNews struct {
 // logScanDone logs that all resources that can be listed are evaluated. rest says what could not be
 // listed; it may be empty.
 func (p *planner) logScanDone(ctx context.Context, rest string) {
-	values := p.extent()
+	var values []any
 	message := "The first scan is complete"
 	switch {
 	case p.first.done:
 		message = "Scanned kinds that could not be listed before"
 	case p.evaluator.count() == 0:
-		message = "The first scan is complete: there are no policies, so nothing was evaluated"
+		message += ": there are no policies, so nothing was evaluated"
 	}
 	if !p.first.done {
 		values = append(values, "took", p.config.Clock.Since(p.first.began).Round(time.Millisecond).String())
@@ -233,29 +233,21 @@ func (p *planner) logScanDone(ctx context.Context, rest string) {
 	if rest != "" {
 		values = append(values, "couldNotBeListed", rest)
 	}
-	klog.FromContext(ctx).Info(message, values...)
+	p.summarize(ctx, message, values...)
 	p.news = policyNews{told: p.config.Clock.Now()}
-}
-
-// logRescan logs that the periodic scan has queued every resource.
-func (p *planner) logRescan(ctx context.Context) {
-	low, high := p.inventory.queue.loads()
-	klog.FromContext(ctx).Info("The periodic scan has queued every resource once", append(p.extent(),
-		"waiting", low.length+high.length, "interval", p.config.Interval.String())...)
 }
 
 // logNews logs changes of policies since the first scan, at most once per newsInterval.
 func (p *planner) logNews(ctx context.Context) {
 	now, news := p.config.Clock.Now(), p.news
-	if !p.first.done || news.added+news.changed+news.gone == 0 || now.Before(news.told.Add(newsInterval)) {
-		return
+	if p.first.done && news.added+news.changed+news.gone > 0 && !now.Before(news.told.Add(newsInterval)) {
+		p.summarize(ctx, "Policies have changed", "new", news.added, "changed", news.changed, "gone", news.gone)
+		p.news = policyNews{told: now}
 	}
-	klog.FromContext(ctx).Info("Policies have changed", append([]any{"new", news.added, "changed", news.changed, "gone", news.gone}, p.extent()...)...)
-	p.news = policyNews{told: now}
 }
 
-// extent returns how much is evaluated, for the log. Any goroutine may call it.
-func (p *planner) extent() []any {
+// summarize logs how much is evaluated. Any goroutine may call it.
+func (p *planner) summarize(ctx context.Context, message string, values ...any) {
 	kinds, resources := p.inventory.size()
-	return []any{"policies", p.evaluator.count(), "kinds", kinds, "resources", resources}
+	klog.FromContext(ctx).Info(message, append([]any{"policies", p.evaluator.count(), "kinds", kinds, "resources", resources}, values...)...)
 }

@@ -200,6 +200,13 @@ func (q *queue) loads() (low, high load) {
 	return of(&q.lanes[laneLow]), of(&q.lanes[laneHigh])
 }
 
+// length returns the number of resources that wait.
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting()
+}
+
 // waiting is called with the mutex.
 func (q *queue) waiting() int { return q.lanes[laneLow].length + q.lanes[laneHigh].length }
 
