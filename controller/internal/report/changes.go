@@ -164,3 +164,14 @@ func (l *Layout) moveRecords(c *chunk) {
 		l.changes.moves = append(l.changes.moves, move{from: c.key, to: to.key})
 	}
 }
+
+// size returns the number of results.
+func (l *Layout) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, count := range l.counts.total {
+		n += count
+	}
+	return n
+}

@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 	countForeign()
 	observeReports(0)
 	observePending(0)
-	(&Writer{}).observeQueue(time.Now())
+	(&plan{}).observeQueue(time.Now())
 	NewLayout(Options{}).observe()
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {

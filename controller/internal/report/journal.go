@@ -66,8 +66,9 @@ func (r *reasons) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// journal counts writes that are not logged yet. It is guarded by the mutex of its writer.
+// journal counts writes that are not logged yet. The mutex of the plan guards it.
 type journal struct {
+	plan             *plan
 	created, updated int
 	deleted          reasons
 	// first is when the first of them was made, last when writes were logged last.
@@ -81,30 +82,30 @@ type journal struct {
 // empty reports whether there were no writes.
 func (j *journal) empty() bool { return j.created+j.updated+j.deleted.sum() == 0 }
 
-// add counts a write. From here on, all functions of this file are called with w.mu, except size.
-func (w *Writer) add(count *int) {
-	if w.journal.empty() {
-		w.journal.first = w.clock.Now()
-	}
-	*count++
-}
-
-func (w *Writer) addPut(operation string) {
+func (j *journal) wrote(operation string) {
 	if operation == opCreate {
-		w.add(&w.journal.created)
+		j.count(&j.created)
 		return
 	}
-	w.add(&w.journal.updated)
+	j.count(&j.updated)
 }
 
-// logWrites logs what was written: at the end of the first scan, and then at most once per interval. It
-// returns when there may be something to log; zero if that is not known.
-func (w *Writer) logWrites(ctx context.Context, now time.Time) time.Time {
-	j := &w.journal
-	idle := len(w.dirty) == 0 && w.busy == 0
-	if w.pruned && idle && !j.scanned {
+func (j *journal) deletedFor(why cause) { j.count(&j.deleted[why]) }
+
+func (j *journal) count(n *int) {
+	if j.empty() {
+		j.first = j.plan.clock.Now()
+	}
+	*n++
+}
+
+// log logs what was written: at the end of the first scan, and then at most once per interval. It returns when
+// there may be something to log; zero if that is not known.
+func (j *journal) log(ctx context.Context, now time.Time) time.Time {
+	idle := j.plan.pending() == 0
+	if j.plan.pruned && idle && !j.scanned {
 		j.scanned = true
-		w.logWritten(ctx, now, "The reports are as the first scan found them")
+		j.tell(ctx, now, "The reports are as the first scan found them")
 		return time.Time{}
 	}
 	if j.empty() {
@@ -117,72 +118,49 @@ func (w *Writer) logWrites(ctx context.Context, now time.Time) time.Time {
 	if now.Before(due) {
 		return due
 	}
-	w.logWritten(ctx, now, "Wrote reports")
+	j.tell(ctx, now, "Wrote reports")
 	return time.Time{}
 }
 
-func (w *Writer) logWritten(ctx context.Context, now time.Time, message string) {
-	j := &w.journal
+func (j *journal) tell(ctx context.Context, now time.Time, message string) {
 	values := []any{"created", j.created, "updated", j.updated, "deleted", j.deleted.sum()}
 	if why := j.deleted.String(); why != "" {
 		values = append(values, "why", why)
 	}
-	values = append(values, w.holdings()...)
-	if waiting := len(w.dirty) + w.busy; waiting > 0 {
+	values = append(values, j.plan.holdings()...)
+	if waiting := j.plan.pending(); waiting > 0 {
 		values = append(values, "waiting", waiting)
 	}
 	klog.FromContext(ctx).Info(message, values...)
-	*j = journal{last: now, scanned: j.scanned, warned: j.warned}
+	*j = journal{plan: j.plan, last: now, scanned: j.scanned, warned: j.warned}
 }
 
 // logRest logs, at the end, what has not been logged yet.
-func (w *Writer) logRest(ctx context.Context) {
-	if !w.journal.empty() {
-		w.logWritten(ctx, w.clock.Now(), "Wrote reports")
+func (j *journal) logRest(ctx context.Context) {
+	if !j.empty() {
+		j.tell(ctx, j.plan.clock.Now(), "Wrote reports")
 	}
-}
-
-// holdings returns the number of reports that the server has, and of results in the layout, for the log.
-func (w *Writer) holdings() []any {
-	existing := 0
-	for _, rs := range w.reports {
-		if rs.exists {
-			existing++
-		}
-	}
-	return []any{"reports", existing, "results", w.layout.size()}
 }
 
 // warnBeforeDeletingAll warns once when all reports that exist are about to be deleted.
-func (w *Writer) warnBeforeDeletingAll(ctx context.Context) {
-	if w.layout.size() > 0 {
-		w.journal.warned = false
+func (j *journal) warnBeforeDeletingAll(ctx context.Context) {
+	if j.plan.layout.size() > 0 {
+		j.warned = false
 		return
 	}
-	if w.journal.warned {
+	if j.warned {
 		return
 	}
 	var going reasons
-	for _, rs := range w.reports {
-		if rs.exists && (w.pruned || !rs.unwanted) {
+	for _, rs := range j.plan.reports {
+		if rs.exists && (j.plan.pruned || !rs.unwanted) {
 			going[rs.cause]++
 		}
 	}
 	if n := going.sum(); n > 0 {
-		w.journal.warned = true
+		j.warned = true
 		klog.FromContext(ctx).Error(errNothingToReport, "All reports that exist are about to be deleted", "reports", n, "why", going.String())
 	}
 }
 
 var errNothingToReport = errors.New("there is nothing to report")
-
-// size returns the number of results.
-func (l *Layout) size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := 0
-	for _, count := range l.counts.total {
-		n += count
-	}
-	return n
-}

@@ -89,8 +89,8 @@ func (w *world) logged(t *testing.T, scan func()) []string {
 	go func() { ended <- w.writer.Run(ctx) }()
 	scan()
 	eventually(t, "the log tells of the first scan", func() bool {
-		w.writer.mu.Lock()
-		defer w.writer.mu.Unlock()
+		w.writer.plan.mu.Lock()
+		defer w.writer.plan.mu.Unlock()
 		return w.writer.journal.scanned
 	})
 	cancel()
@@ -142,22 +142,22 @@ func TestJournalIsShort(t *testing.T) {
 	s := startServer(t)
 	w := s.world(t, Options{Split: true})
 	clock := clocktesting.NewFakeClock(start)
-	w.writer.clock = clock
+	w.writer.plan.clock = clock
 	log := &lines{}
 	ctx := log.into(t.Context())
 	tell := func() {
-		w.writer.mu.Lock()
-		defer w.writer.mu.Unlock()
-		w.writer.logWrites(ctx, clock.Now())
+		w.writer.plan.mu.Lock()
+		defer w.writer.plan.mu.Unlock()
+		w.writer.journal.log(ctx, clock.Now())
 	}
 	w.scanTwo()
 	w.flush(t)
 	tell()
 	for range 300 {
 		clock.Step(journalInterval / 100)
-		w.writer.mu.Lock()
-		w.writer.addPut(opUpdate)
-		w.writer.mu.Unlock()
+		w.writer.plan.mu.Lock()
+		w.writer.journal.wrote(opUpdate)
+		w.writer.plan.mu.Unlock()
 		tell()
 	}
 	got := log.taken()

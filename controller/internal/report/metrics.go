@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
 
-	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 const (
@@ -87,16 +87,11 @@ func (rs *reportState) lane() string {
 	}
 }
 
-// observeQueue sets the metrics of what waits to be written. It looks at all of that, so it does nothing if it
-// did so within the last second. It is called with w.mu.
-func (w *Writer) observeQueue(now time.Time) {
-	if now.Before(w.observeAt) {
-		return
-	}
-	w.observeAt = now.Add(time.Second)
+// observeQueue sets the metrics of what waits to be written. It is called with the mutex.
+func (p *plan) observeQueue(now time.Time) {
 	lengths := map[string]int{laneChanged: 0, laneRetry: 0, laneHeld: 0}
 	ages := map[string]time.Duration{}
-	for rs := range w.dirty {
+	for rs := range p.dirty {
 		lane := rs.lane()
 		lengths[lane]++
 		ages[lane] = max(ages[lane], now.Sub(rs.first))

@@ -4,66 +4,137 @@
 package report
 
 import (
+	"sync"
 	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/api/report"
 )
 
-// stateOf returns the state of a report, and adds it if there is none. All functions of this file are
-// called with w.mu.
-func (w *Writer) stateOf(key reportID) *reportState {
-	rs := w.reports[key]
+// plan knows what is to be written, and in which order: changes are gathered, what is deleted waits for what
+// replaces it, and what fails is retried later.
+//
+// An example. Reports a and b of a namespace are of the layout; o is of another one and unwanted. 2/1 stands for a
+// report with the generation 2 of which the server has the generation 1. A report that is queued is picked when it
+// is due; one that is held waits for another report or for the gate of its namespace, which has the reports that
+// were not written when the layout was pruned.
+//
+//	what happens                     a           b           o          gate
+//	o is loaded                      -           -           0/0        -
+//	the scan finds results of a      1/0 queued  -           0/0        -
+//	the layout is pruned             1/0 queued  -           1/0 queued a1
+//	both are due                     1/0 busy    -           1/0 held   a1
+//	a changes meanwhile              2/0 busy    -           1/0 held   a1
+//	a is written                     2/1 queued  -           1/0 queued -
+//	both are due                     2/1 busy    -           1/0 busy   -
+//	both are written                 2/2         -           deleted    -
+//	the results of a move to b       3/2 queued  1/0 queued  -          -
+//	both are due                     3/2 held    1/0 busy    -          -
+//	b is refused                     3/2 queued  2/0 queued  -          -
+//	both are due                     3/2 held    2/0 busy    -          -
+//	b is written                     3/2 queued  2/2         -          -
+//	a is due, and deleted            deleted     2/2         -          -
+//	somebody else changes b          -           3/2 queued  -          -
+//	b is repaired                    -           3/3         -          -
+//
+// A reader never misses a result: o goes only after a, which has its results now, and a only after b. That b
+// fails does not hold up a change of a, only its deletion. TestPlanExample goes through the table.
+type plan struct {
+	layout *Layout
+	// gather is [Config.Gather].
+	gather time.Duration
+	clock  clock.Clock
+
+	mu      sync.Mutex
+	reports map[reportID]*reportState
+	// dirty are the reports that may have to be written; queue has those that nothing holds back.
+	dirty map[*reportState]struct{}
+	queue dueQueue
+	// gates are by namespace.
+	gates map[string]*gate
+	// busy is the number of writes in progress.
+	busy int
+	// pruned is true once the layout is: unwanted reports may be deleted.
+	pruned bool
+	outage outage
+	// changed is closed when the plan has changed.
+	changed chan struct{}
+}
+
+// outage counts writes in a row for which the server did not answer, and says when it may be asked again.
+type outage struct {
+	failures int
+	until    time.Time
+}
+
+func newPlan(layout *Layout, gather time.Duration, clock clock.Clock) *plan {
+	return &plan{
+		layout: layout, gather: gather, clock: clock, reports: map[reportID]*reportState{},
+		dirty: map[*reportState]struct{}{}, gates: map[string]*gate{}, changed: make(chan struct{}),
+	}
+}
+
+// stateOf returns the state of a report, and adds it if there is none. It is called with the mutex, as are all
+// functions below, except where they say otherwise.
+func (p *plan) stateOf(key reportID) *reportState {
+	rs := p.reports[key]
 	if rs == nil {
 		rs = &reportState{key: key}
-		w.reports[key] = rs
+		p.reports[key] = rs
 	}
 	return rs
 }
 
-// drainChanges takes the changes of the layout.
-func (w *Writer) drainChanges() {
-	taken := w.layout.takeChanges()
+// take takes the changes of the layout.
+func (p *plan) take() {
+	p.apply(p.layout.takeChanges())
+	if !p.pruned && p.layout.isPruned() {
+		p.pruned = true
+		p.pruneUnwanted()
+	}
+	observePending(len(p.dirty))
+}
+
+func (p *plan) apply(taken changes) {
 	for key, times := range taken.reports {
-		rs := w.stateOf(reportID{api: w.api, reportKey: key})
-		rs.unwanted = rs.unwanted && !w.layout.has(key)
+		rs := p.stateOf(reportID{api: p.layout.options.API, reportKey: key})
+		rs.unwanted = rs.unwanted && !p.layout.has(key)
 		if why, ok := taken.gone[key]; ok && !rs.unwanted {
 			rs.cause = why
 		}
-		w.markDirty(rs, times)
+		p.markDirty(rs, times)
 	}
 	for _, m := range taken.moves {
-		from, to := w.reports[reportID{api: w.api, reportKey: m.from}], w.reports[reportID{api: w.api, reportKey: m.to}]
+		from, to := p.reports[reportID{api: p.layout.options.API, reportKey: m.from}], p.reports[reportID{api: p.layout.options.API, reportKey: m.to}]
 		if from != nil && to != nil && from != to && !waitsFor(to, from) {
 			from.waitFor(to)
 		}
 	}
-	if !w.pruned && w.layout.isPruned() {
-		w.pruned = true
-		w.pruneUnwanted()
-	}
-	observePending(len(w.dirty))
 }
 
 // markDirty records that a report may have to be written.
-func (w *Writer) markDirty(rs *reportState, times span) {
+func (p *plan) markDirty(rs *reportState, times span) {
 	rs.add(times)
 	rs.dirty = true
 	rs.generation++
-	w.dirty[rs] = struct{}{}
-	w.enqueue(rs)
+	p.dirty[rs] = struct{}{}
+	p.enqueue(rs)
 }
 
 // pruneUnwanted has unwanted reports deleted, after everything that may replace them is written: all reports
 // in their namespace that are not written yet.
-func (w *Writer) pruneUnwanted() {
-	for _, rs := range w.reports {
+func (p *plan) pruneUnwanted() {
+	for _, rs := range p.reports {
 		if !rs.unwanted && rs.generation > rs.written {
-			w.gateOf(rs.key.namespace).open[rs] = rs.generation
+			p.gateOf(rs.key.namespace).open[rs] = rs.generation
 		}
 	}
-	now := w.clock.Now()
-	for _, rs := range w.reports {
+	now := p.clock.Now()
+	for _, rs := range p.reports {
 		if rs.unwanted {
-			rs.gate = w.gates[rs.key.namespace]
-			w.markDirty(rs, span{first: now, last: now})
+			rs.gate = p.gates[rs.key.namespace]
+			p.markDirty(rs, span{first: now, last: now})
 		}
 	}
 }
@@ -74,18 +145,18 @@ type gate struct {
 	held waitlist
 }
 
-func (w *Writer) gateOf(namespace string) *gate {
-	g := w.gates[namespace]
+func (p *plan) gateOf(namespace string) *gate {
+	g := p.gates[namespace]
 	if g == nil {
 		g = &gate{open: map[*reportState]uint64{}, held: waitlist{}}
-		w.gates[namespace] = g
+		p.gates[namespace] = g
 	}
 	return g
 }
 
 // passGate is called when the write of a report has ended.
-func (w *Writer) passGate(rs *reportState) {
-	g := w.gates[rs.key.namespace]
+func (p *plan) passGate(rs *reportState) {
+	g := p.gates[rs.key.namespace]
 	if g == nil {
 		return
 	}
@@ -93,14 +164,14 @@ func (w *Writer) passGate(rs *reportState) {
 	if !waited {
 		return
 	}
-	if w.isWritten(rs, generation) {
+	if p.isWritten(rs, generation) {
 		delete(g.open, rs)
 	}
 	if len(g.open) == 0 {
-		delete(w.gates, rs.key.namespace)
+		delete(p.gates, rs.key.namespace)
 	}
 	if len(g.open) == 0 || rs.failures > 0 {
-		w.release(g.held)
+		p.release(g.held)
 	}
 }
 
@@ -130,16 +201,16 @@ func waitsFor(from, to *reportState) bool {
 }
 
 // isWritten reports whether nobody has to wait for a generation of a report any more.
-func (w *Writer) isWritten(rs *reportState, generation uint64) bool {
-	return rs.written >= generation || w.reports[rs.key] != rs
+func (p *plan) isWritten(rs *reportState, generation uint64) bool {
+	return rs.written >= generation || p.reports[rs.key] != rs
 }
 
 // blockedBy returns where a report that has to wait for others waits for one of them; nil if it need not wait.
 // One that is to be deleted waits until they are written; one that has changed does not wait for those that
 // failed to be written.
-func (w *Writer) blockedBy(rs *reportState) waitlist {
+func (p *plan) blockedBy(rs *reportState) waitlist {
 	for other, generation := range rs.waits {
-		if w.isWritten(other, generation) {
+		if p.isWritten(other, generation) {
 			delete(rs.waits, other)
 		}
 	}
@@ -149,7 +220,7 @@ func (w *Writer) blockedBy(rs *reportState) waitlist {
 	if len(rs.waits) == 0 && rs.gate == nil {
 		return nil
 	}
-	obsolete := w.isObsolete(rs)
+	obsolete := p.isObsolete(rs)
 	for other := range rs.waits {
 		if obsolete || other.failures == 0 {
 			if other.held == nil {
@@ -169,58 +240,58 @@ func (w *Writer) blockedBy(rs *reportState) waitlist {
 }
 
 // isObsolete reports whether the layout does not have a report.
-func (w *Writer) isObsolete(rs *reportState) bool {
-	return rs.key.api != w.api || !w.layout.has(rs.key.reportKey)
+func (p *plan) isObsolete(rs *reportState) bool {
+	return rs.key.api != p.layout.options.API || !p.layout.has(rs.key.reportKey)
 }
 
 // start begins to write a report.
-func (w *Writer) start(rs *reportState) {
-	rs.begin(w.clock.Now(), w.gather)
+func (p *plan) start(rs *reportState) {
+	rs.begin(p.clock.Now(), p.gather)
 	rs.busy, rs.dirty, rs.seen = true, false, ""
-	delete(w.dirty, rs)
-	w.dequeue(rs)
-	w.busy++
+	delete(p.dirty, rs)
+	p.dequeue(rs)
+	p.busy++
 }
 
 // finish records how the write of a generation ended.
-func (w *Writer) finish(rs *reportState, generation uint64, err error) {
-	now := w.clock.Now()
+func (p *plan) finish(rs *reportState, generation uint64, err error) {
+	now := p.clock.Now()
 	rs.busy = false
-	w.busy--
+	p.busy--
 	rs.err = err
 	switch {
 	case err == nil:
 		rs.failures, rs.retry = 0, time.Time{}
 		rs.written = max(rs.written, generation)
-		w.outages, w.pause = 0, time.Time{}
+		p.outage = outage{}
 	case unreachable(err):
 		// One pause for all reports: the server is at fault, not this report.
-		w.outages++
-		w.pause = now.Add(backoff(w.outages, longestPause))
-		w.markDirty(rs, span{first: now, last: now})
+		p.outage.failures++
+		p.outage.until = now.Add(backoff(p.outage.failures, longestPause))
+		p.markDirty(rs, span{first: now, last: now})
 	default:
-		w.outages, w.pause = 0, time.Time{} // The server has answered.
+		p.outage = outage{} // The server has answered.
 		rs.failures++
-		rs.retry = now.Add(w.backoffFor(rs, err))
-		w.markDirty(rs, span{first: now, last: now})
+		rs.retry = now.Add(backoffFor(rs, err))
+		p.markDirty(rs, span{first: now, last: now})
 	}
 	if rs.exists && newer(rs.seen, rs.ResourceVersion) {
-		w.recheck(rs)
+		p.recheck(rs)
 	}
 	if rs.dirty {
-		w.enqueue(rs)
-	} else if !rs.exists && w.isObsolete(rs) {
-		delete(w.reports, rs.key)
+		p.enqueue(rs)
+	} else if !rs.exists && p.isObsolete(rs) {
+		delete(p.reports, rs.key)
 	}
-	w.release(rs.held)
-	w.passGate(rs)
-	w.broadcast()
+	p.release(rs.held)
+	p.passGate(rs)
+	p.broadcast()
 }
 
 // recheck has a report read, and written if somebody else has changed it. If that happens repeatedly, the
 // pauses become longer.
-func (w *Writer) recheck(rs *reportState) {
-	now := w.clock.Now()
+func (p *plan) recheck(rs *reportState) {
+	now := p.clock.Now()
 	rs.stale = true
 	if rs.repairs > 0 {
 		if pause := backoff(rs.repairs, lastBackoff); now.Before(rs.repaired.Add(10 * lastBackoff)) {
@@ -229,11 +300,49 @@ func (w *Writer) recheck(rs *reportState) {
 			rs.repairs = 0
 		}
 	}
-	w.markDirty(rs, span{first: now, last: now})
+	p.markDirty(rs, span{first: now, last: now})
 }
 
-// broadcast wakes all goroutines that wait for planChanged.
-func (w *Writer) broadcast() {
-	close(w.planChanged)
-	w.planChanged = make(chan struct{})
+// broadcast wakes all goroutines that wait for changed.
+func (p *plan) broadcast() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// clearStale resets stale, and reports whether the report has to be read. It takes the mutex, as do the next ones.
+func (p *plan) clearStale(rs *reportState) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	suspect := rs.stale && rs.exists
+	rs.stale = false
+	return suspect
+}
+
+func (p *plan) markStale(rs *reportState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rs.stale = true
+}
+
+func (p *plan) markMissing(rs *reportState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rs.exists, rs.hash, rs.identity = false, hash{}, identity{}
+}
+
+// markRead records a report as it was read, and whether somebody else has changed it.
+func (p *plan) markRead(rs *reportState, object report.Accessor, sum hash) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rs.hash != (hash{}) && sum != rs.hash {
+		rs.repairs++
+		rs.repaired = p.clock.Now()
+	}
+	rs.has(object, sum)
+}
+
+func (p *plan) mayDelete(rs *reportState) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return rs.exists && (p.pruned || !rs.unwanted)
 }

@@ -47,79 +47,79 @@ func (q *dueQueue) Pop() any {
 type waitlist map[*reportState]struct{}
 
 // enqueue puts a dirty report into the queue, or to the place where it belongs now. One that is being written
-// comes into the queue when that has ended. All functions of this file are called with w.mu.
-func (w *Writer) enqueue(rs *reportState) {
+// comes into the queue when that has ended. All functions below are called with the mutex.
+func (p *plan) enqueue(rs *reportState) {
 	if rs.busy {
 		return
 	}
-	rs.at = rs.due(w.gather)
+	rs.at = rs.due(p.gather)
 	if rs.at.Before(rs.retry) {
 		rs.at = rs.retry
 	}
 	if rs.place == 0 {
-		heap.Push(&w.queue, rs)
+		heap.Push(&p.queue, rs)
 		return
 	}
-	heap.Fix(&w.queue, rs.place-1)
+	heap.Fix(&p.queue, rs.place-1)
 }
 
 // dequeue removes a report from the queue, if it is in it.
-func (w *Writer) dequeue(rs *reportState) {
+func (p *plan) dequeue(rs *reportState) {
 	if rs.place > 0 {
-		heap.Remove(&w.queue, rs.place-1)
+		heap.Remove(&p.queue, rs.place-1)
 	}
 }
 
 // hold moves a report from the queue to where it waits for another one.
-func (w *Writer) hold(rs *reportState, list waitlist) {
-	w.dequeue(rs)
+func (p *plan) hold(rs *reportState, list waitlist) {
+	p.dequeue(rs)
 	list[rs] = struct{}{}
 }
 
 // release puts the reports that waited into the queue. Some may have to wait for yet another report.
-func (w *Writer) release(list waitlist) {
+func (p *plan) release(list waitlist) {
 	for rs := range list {
 		delete(list, rs)
 		if rs.dirty && rs.place == 0 {
-			w.enqueue(rs)
+			p.enqueue(rs)
 		}
 	}
 }
 
 // pick returns the report that is to be written now, or else the time when one may be; the zero time if none
 // is known to become due.
-func (w *Writer) pick(now time.Time) (*reportState, time.Time) {
-	for len(w.queue) > 0 {
-		rs := w.queue[0]
+func (p *plan) pick(now time.Time) (*reportState, time.Time) {
+	for len(p.queue) > 0 {
+		rs := p.queue[0]
 		at := rs.at
-		if at.Before(w.pause) {
-			at = w.pause
+		if at.Before(p.outage.until) {
+			at = p.outage.until
 		}
 		if at.After(now) {
 			return nil, at
 		}
-		list := w.blockedBy(rs)
+		list := p.blockedBy(rs)
 		if list == nil {
 			return rs, at
 		}
-		w.hold(rs, list)
+		p.hold(rs, list)
 	}
 	return nil, time.Time{}
 }
 
 // pickUntried returns any report that has to be written and is not in tried, due or not.
-func (w *Writer) pickUntried(tried map[*reportState]bool) *reportState {
-	for i := 0; i < len(w.queue); {
-		rs := w.queue[i]
+func (p *plan) pickUntried(tried map[*reportState]bool) *reportState {
+	for i := 0; i < len(p.queue); {
+		rs := p.queue[i]
 		if tried[rs] {
 			i++
 			continue
 		}
-		list := w.blockedBy(rs)
+		list := p.blockedBy(rs)
 		if list == nil {
 			return rs
 		}
-		w.hold(rs, list)
+		p.hold(rs, list)
 		i = 0 // The heap has changed.
 	}
 	return nil

@@ -12,16 +12,13 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func newQueueWriter(layout *Layout) *Writer {
-	return &Writer{
-		layout: layout, api: WGPolicy, gather: time.Second, clock: clocktesting.NewFakeClock(start),
-		reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, gates: map[string]*gate{}, planChanged: make(chan struct{}),
-	}
+func newTestPlan(layout *Layout) *plan {
+	return newPlan(layout, time.Second, clocktesting.NewFakeClock(start))
 }
 
-func (w *Writer) changedAt(name string, at time.Time) *reportState {
-	rs := w.stateOf(reportID{api: WGPolicy, reportKey: reportKey{namespace: "default", name: name}})
-	w.markDirty(rs, span{first: at, last: at})
+func (p *plan) changedAt(name string, at time.Time) *reportState {
+	rs := p.stateOf(reportID{api: WGPolicy, reportKey: reportKey{namespace: "default", name: name}})
+	p.markDirty(rs, span{first: at, last: at})
 	return rs
 }
 
@@ -29,29 +26,29 @@ func (w *Writer) changedAt(name string, at time.Time) *reportState {
 func TestPickOrder(t *testing.T) {
 	t.Parallel()
 	layout, _ := newTestLayout(Options{Split: true})
-	w := newQueueWriter(layout)
+	p := newTestPlan(layout)
 	second := func(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
-	w.changedAt("late", second(5))
-	w.changedAt("early", second(1))
-	again := w.changedAt("again", second(0))
-	failed := w.changedAt("failed", second(0))
+	p.changedAt("late", second(5))
+	p.changedAt("early", second(1))
+	again := p.changedAt("again", second(0))
+	failed := p.changedAt("failed", second(0))
 	again.limit = time.Hour
-	w.changedAt("again", second(3))
+	p.changedAt("again", second(3))
 	failed.retry = second(4)
-	w.enqueue(failed)
-	if rs, at := w.pick(second(1)); rs != nil || !at.Equal(second(1).Add(w.gather/5)) {
+	p.enqueue(failed)
+	if rs, at := p.pick(second(1)); rs != nil || !at.Equal(second(1).Add(p.gather/5)) {
 		t.Errorf("picked %v before it is due; the next one is due at %v", rs, at)
 	}
 	var order []string
 	for range 4 {
-		rs, _ := w.pick(second(10))
-		w.start(rs)
+		rs, _ := p.pick(second(10))
+		p.start(rs)
 		order = append(order, rs.key.name)
 	}
 	if want := []string{"early", "again", "failed", "late"}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
-	if rs, at := w.pick(second(10)); rs != nil || !at.IsZero() {
+	if rs, at := p.pick(second(10)); rs != nil || !at.IsZero() {
 		t.Errorf("picked %v, next at %v", rs, at)
 	}
 }
@@ -60,30 +57,30 @@ func TestPickOrder(t *testing.T) {
 func TestHeldReports(t *testing.T) {
 	t.Parallel()
 	layout, _ := newTestLayout(Options{Split: true})
-	w := newQueueWriter(layout)
+	p := newTestPlan(layout)
 	now := start.Add(30 * time.Second)
-	a, b := w.changedAt("a", start), w.changedAt("b", start.Add(time.Second))
+	a, b := p.changedAt("a", start), p.changedAt("b", start.Add(time.Second))
 	a.exists = true // It has no results, and is to be deleted.
 	a.waitFor(b)
-	rs, _ := w.pick(now)
+	rs, _ := p.pick(now)
 	if rs != b || a.place != 0 || a.lane() != laneHeld {
 		t.Fatalf("picked %v; a is at %d in lane %s", rs, a.place, a.lane())
 	}
-	w.start(b)
-	if rs, _ := w.pick(now); rs != nil {
+	p.start(b)
+	if rs, _ := p.pick(now); rs != nil {
 		t.Fatalf("picked %v while b is written", rs)
 	}
-	w.finish(b, b.generation, fmt.Errorf("write: %w", errForeign))
-	if rs, _ := w.pick(now); rs != nil {
+	p.finish(b, b.generation, fmt.Errorf("write: %w", errForeign))
+	if rs, _ := p.pick(now); rs != nil {
 		t.Fatalf("picked %v after b has failed", rs)
 	}
-	rs, _ = w.pick(now.Add(time.Hour))
+	rs, _ = p.pick(now.Add(time.Hour))
 	if rs != b || b.lane() != laneRetry {
 		t.Fatalf("picked %v instead of b for another attempt", rs)
 	}
-	w.start(b)
-	w.finish(b, b.generation, nil)
-	if rs, _ := w.pick(now); rs != a {
+	p.start(b)
+	p.finish(b, b.generation, nil)
+	if rs, _ := p.pick(now); rs != a {
 		t.Fatalf("picked %v after b was written", rs)
 	}
 }
@@ -92,40 +89,40 @@ func TestHeldReports(t *testing.T) {
 func TestGate(t *testing.T) {
 	t.Parallel()
 	layout, _ := newTestLayout(Options{Split: true})
-	w := newQueueWriter(layout)
+	p := newTestPlan(layout)
 	now := start.Add(time.Hour)
-	fresh := []*reportState{w.changedAt("a", start), w.changedAt("b", start)}
+	fresh := []*reportState{p.changedAt("a", start), p.changedAt("b", start)}
 	var unwanted []*reportState
 	for i := range 50 {
-		rs := w.stateOf(reportID{api: OpenReports, reportKey: reportKey{namespace: "default", name: fmt.Sprint(i)}})
+		rs := p.stateOf(reportID{api: OpenReports, reportKey: reportKey{namespace: "default", name: fmt.Sprint(i)}})
 		rs.unwanted, rs.exists = true, true
 		unwanted = append(unwanted, rs)
 	}
-	elsewhere := w.stateOf(reportID{api: OpenReports, reportKey: reportKey{namespace: "other", name: "x"}})
+	elsewhere := p.stateOf(reportID{api: OpenReports, reportKey: reportKey{namespace: "other", name: "x"}})
 	elsewhere.unwanted, elsewhere.exists = true, true
-	w.pruned = true
-	w.pruneUnwanted()
+	p.pruned = true
+	p.pruneUnwanted()
 	picked := map[*reportState]bool{}
-	for rs, _ := w.pick(now); rs != nil; rs, _ = w.pick(now) {
-		w.start(rs)
+	for rs, _ := p.pick(now); rs != nil; rs, _ = p.pick(now) {
+		p.start(rs)
 		picked[rs] = true
 	}
 	if len(picked) != 3 || !picked[fresh[0]] || !picked[fresh[1]] || !picked[elsewhere] {
 		t.Fatalf("%d reports are written at once", len(picked))
 	}
-	w.finish(fresh[0], fresh[0].generation, nil)
-	if rs, _ := w.pick(now); rs != nil {
+	p.finish(fresh[0], fresh[0].generation, nil)
+	if rs, _ := p.pick(now); rs != nil {
 		t.Fatalf("%s is deleted before all are written", rs.key)
 	}
-	w.finish(fresh[1], fresh[1].generation, nil)
+	p.finish(fresh[1], fresh[1].generation, nil)
 	for range unwanted {
-		rs, _ := w.pick(now)
+		rs, _ := p.pick(now)
 		if rs == nil || !rs.unwanted {
 			t.Fatalf("picked %v", rs)
 		}
-		w.start(rs)
+		p.start(rs)
 	}
-	if len(w.gates) != 0 {
+	if len(p.gates) != 0 {
 		t.Error("the gate stays")
 	}
 }
@@ -135,16 +132,16 @@ func BenchmarkPick(b *testing.B) {
 	for _, n := range []int{100, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			layout := NewLayout(Options{Split: true})
-			w := newQueueWriter(layout)
+			p := newTestPlan(layout)
 			for i := range n {
-				w.changedAt(fmt.Sprint(i), start.Add(time.Duration(i)*time.Millisecond))
+				p.changedAt(fmt.Sprint(i), start.Add(time.Duration(i)*time.Millisecond))
 			}
 			now := start.Add(24 * time.Hour)
 			for b.Loop() {
-				rs, _ := w.pick(now)
-				w.start(rs)
-				w.finish(rs, rs.generation, nil)
-				w.changedAt(rs.key.name, now)
+				rs, _ := p.pick(now)
+				p.start(rs)
+				p.finish(rs, rs.generation, nil)
+				p.changedAt(rs.key.name, now)
 				now = now.Add(time.Second)
 			}
 		})

@@ -100,10 +100,10 @@ func TestNewer(t *testing.T) {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	layout, _ := newTestLayout(Options{Split: true})
-	w := &Writer{layout: layout, api: WGPolicy, reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, gates: map[string]*gate{}, planChanged: make(chan struct{}), gather: time.Second}
+	p := newTestPlan(layout)
 	entryOf := func(name string) *reportState {
-		rs := w.stateOf(reportID{api: WGPolicy, reportKey: reportKey{namespace: "default", name: name}})
-		w.markDirty(rs, span{first: start, last: start})
+		rs := p.stateOf(reportID{api: WGPolicy, reportKey: reportKey{namespace: "default", name: name}})
+		p.markDirty(rs, span{first: start, last: start})
 		return rs
 	}
 	a, b, c := entryOf("a"), entryOf("b"), entryOf("c")
@@ -112,26 +112,26 @@ func TestWaits(t *testing.T) {
 	if !waitsFor(a, c) || waitsFor(c, a) {
 		t.Error("who waits for whom is not known")
 	}
-	if w.blockedBy(a) == nil || w.blockedBy(b) == nil || w.blockedBy(c) != nil {
+	if p.blockedBy(a) == nil || p.blockedBy(b) == nil || p.blockedBy(c) != nil {
 		t.Error("a and b do not wait")
 	}
 	c.written = c.generation
-	if w.blockedBy(b) != nil || w.blockedBy(a) == nil {
+	if p.blockedBy(b) != nil || p.blockedBy(a) == nil {
 		t.Error("b does not go on when c is written")
 	}
 	b.failures = 3
-	if w.blockedBy(a) == nil {
+	if p.blockedBy(a) == nil {
 		t.Error("a is deleted although b can't be written")
 	}
 	layout.mu.Lock()
 	layout.chunks[a.key.reportKey] = &chunk{}
 	layout.mu.Unlock()
-	if w.blockedBy(a) != nil {
+	if p.blockedBy(a) != nil {
 		t.Error("a change of a waits for b, which can't be written")
 	}
 	b.failures = 0
-	delete(w.reports, b.key)
-	if w.blockedBy(a) != nil {
+	delete(p.reports, b.key)
+	if p.blockedBy(a) != nil {
 		t.Error("a waits for what is no more")
 	}
 }

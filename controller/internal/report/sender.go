@@ -51,132 +51,106 @@ func unreachable(err error) bool {
 }
 
 // backoffFor returns the pause after a failure that is due to the report.
-func (w *Writer) backoffFor(rs *reportState, err error) time.Duration {
+func backoffFor(rs *reportState, err error) time.Duration {
 	if errors.Is(err, errForeign) {
 		return lastBackoff
 	}
 	return backoff(rs.failures, lastBackoff)
 }
 
+// sender makes the reports of the server what the layout says, one request after the other for each of them.
+type sender struct {
+	plan    *plan
+	remote  *remote
+	journal *journal
+	// tracer makes a span of each write.
+	tracer trace.Tracer
+}
+
 // write syncs a report and records how that went.
-func (w *Writer) write(ctx context.Context, rs *reportState, generation uint64) {
+func (s *sender) write(ctx context.Context, rs *reportState, generation uint64) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	traced, span := w.tracer.Start(bounded, "write report", trace.WithAttributes(
+	traced, span := s.tracer.Start(bounded, "write report", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", rs.key.namespace), attribute.String("docket.report", rs.key.name),
 	))
-	err := w.sync(traced, rs)
+	err := s.sync(traced, rs)
 	policy.EndSpan(span, err)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	s.plan.mu.Lock()
+	defer s.plan.mu.Unlock()
 	// Logged once per report, and once per outage of the server.
 	switch logger := klog.FromContext(ctx); {
-	case err == nil || rs.failures > 0 || ctx.Err() != nil || unreachable(err) && w.outages > 0:
+	case err == nil || rs.failures > 0 || ctx.Err() != nil || unreachable(err) && s.plan.outage.failures > 0:
 	case policy.NamespaceGone(err):
 		logger.V(1).Info("A report is not written because its namespace is gone or going", "report", klog.KRef(rs.key.namespace, rs.key.name))
 	default:
 		logger.Error(err, "A report can't be written; will retry", "report", klog.KRef(rs.key.namespace, rs.key.name), "group", rs.key.api)
 	}
-	w.finish(rs, generation, err)
-	observeReports(len(w.reports))
-	observePending(len(w.dirty))
-	w.layout.observe()
+	s.plan.finish(rs, generation, err)
+	observeReports(len(s.plan.reports))
+	observePending(len(s.plan.dirty))
+	s.plan.layout.observe()
 }
 
 // sync makes the report of the server the same as that of the layout. Only the goroutine that made the report
 // busy may call it: no other changes what its state says about the server.
-func (w *Writer) sync(ctx context.Context, rs *reportState) error {
+func (s *sender) sync(ctx context.Context, rs *reportState) error {
 	for range rounds {
-		if w.clearStale(rs) {
-			if err := w.readStored(ctx, rs); err != nil {
+		if s.plan.clearStale(rs) {
+			if err := s.readStored(ctx, rs); err != nil {
 				return err
 			}
 		}
 		var again bool
 		var err error
-		if wanted, ok := w.desired(rs); ok {
-			again, err = w.put(ctx, rs, wanted)
+		if wanted, ok := s.desired(rs); ok {
+			again, err = s.put(ctx, rs, wanted)
 		} else {
-			again, err = w.remove(ctx, rs)
+			again, err = s.remove(ctx, rs)
 		}
 		if !again {
 			return err
 		}
-		w.markStale(rs)
+		s.plan.markStale(rs)
 	}
 	return apierrors.NewConflict(kindOf(rs.key.api, rs.key.namespace != "").gvr().GroupResource(), rs.key.name,
 		errors.New("somebody else keeps changing it"))
 }
 
-// clearStale resets stale, and reports whether the report has to be read.
-func (w *Writer) clearStale(rs *reportState) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	suspect := rs.stale && rs.exists
-	rs.stale = false
-	return suspect
-}
-
-func (w *Writer) markStale(rs *reportState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	rs.stale = true
-}
-
 // desired returns the report as the layout has it; false if there should be none.
-func (w *Writer) desired(rs *reportState) (report.Accessor, bool) {
-	if rs.key.api != w.api {
+func (s *sender) desired(rs *reportState) (report.Accessor, bool) {
+	if rs.key.api != s.plan.layout.options.API {
 		return nil, false
 	}
-	return w.layout.report(rs.key.reportKey)
+	return s.plan.layout.report(rs.key.reportKey)
 }
 
 // readStored reads the report that the server has.
-func (w *Writer) readStored(ctx context.Context, rs *reportState) error {
-	object, err := w.remote.get(ctx, rs.key.api, rs.key.reportKey)
+func (s *sender) readStored(ctx context.Context, rs *reportState) error {
+	object, err := s.remote.get(ctx, rs.key.api, rs.key.reportKey)
 	if apierrors.IsNotFound(err) {
-		w.markMissing(rs)
+		s.plan.markMissing(rs)
 		return nil
 	}
 	if err != nil {
-		w.markStale(rs)
+		s.plan.markStale(rs)
 		return fmt.Errorf("read the report: %w", err)
 	}
-	if !belongs(object.GetLabels(), w.layout.options.Instance) {
-		w.markMissing(rs) // Ours no longer exists; put finds the other one.
+	if !belongs(object.GetLabels(), s.plan.layout.options.Instance) {
+		s.plan.markMissing(rs) // Ours no longer exists; put finds the other one.
 		return nil
 	}
 	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if rs.hash != (hash{}) && sum != rs.hash {
-		rs.repairs++
-		rs.repaired = w.clock.Now()
-	}
-	rs.has(object, sum)
+	s.plan.markRead(rs, object, sum)
 	return nil
-}
-
-func (w *Writer) markMissing(rs *reportState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	rs.exists, rs.hash, rs.identity = false, hash{}, identity{}
-}
-
-// deleted records that we have deleted a report.
-func (w *Writer) deleted(rs *reportState) {
-	w.markMissing(rs)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.add(&w.journal.deleted[rs.cause])
 }
 
 // put writes a report, unless the server has it already. It asks for another round if somebody else has
 // changed the report meanwhile.
-func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accessor) (again bool, err error) {
+func (s *sender) put(ctx context.Context, rs *reportState, object report.Accessor) (again bool, err error) {
 	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
 	if err != nil {
 		return false, err
@@ -184,9 +158,9 @@ func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accesso
 	if rs.exists && sum == rs.hash {
 		return false, nil
 	}
-	operation, call := opCreate, w.remote.create
+	operation, call := opCreate, s.remote.create
 	if rs.exists {
-		operation, call = opUpdate, w.remote.update
+		operation, call = opUpdate, s.remote.update
 		object.SetUID(rs.UID)
 		object.SetResourceVersion(rs.ResourceVersion)
 		rs.foreign.addTo(object)
@@ -195,18 +169,18 @@ func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accesso
 	if err != nil {
 		return false, fmt.Errorf("encode the report: %w", err)
 	}
-	begin := w.clock.Now()
+	begin := s.plan.clock.Now()
 	id, err := call(ctx, rs.key.api, rs.key.reportKey, data)
-	observeWrite(operation, err, w.clock.Since(begin), len(data))
+	observeWrite(operation, err, s.plan.clock.Since(begin), len(data))
 	switch {
 	case err == nil:
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		s.plan.mu.Lock()
+		defer s.plan.mu.Unlock()
 		rs.exists, rs.hash, rs.identity = true, sum, id
-		w.addPut(operation)
+		s.journal.wrote(operation)
 		return false, nil
 	case operation == opCreate && apierrors.IsAlreadyExists(err):
-		return w.adopt(ctx, rs)
+		return s.adopt(ctx, rs)
 	case operation == opUpdate && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		return true, nil
 	default:
@@ -215,12 +189,12 @@ func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accesso
 }
 
 // adopt reads a report that exists unexpectedly. If it is ours, it is updated in another round.
-func (w *Writer) adopt(ctx context.Context, rs *reportState) (again bool, err error) {
-	if err := w.readStored(ctx, rs); err != nil {
+func (s *sender) adopt(ctx context.Context, rs *reportState) (again bool, err error) {
+	if err := s.readStored(ctx, rs); err != nil {
 		return false, err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	s.plan.mu.Lock()
+	defer s.plan.mu.Unlock()
 	if !rs.exists {
 		countForeign()
 		return false, errForeign
@@ -229,29 +203,26 @@ func (w *Writer) adopt(ctx context.Context, rs *reportState) (again bool, err er
 }
 
 // remove deletes a report. Unwanted ones stay until the layout is pruned.
-func (w *Writer) remove(ctx context.Context, rs *reportState) (again bool, err error) {
-	if !w.mayDelete(rs) {
+func (s *sender) remove(ctx context.Context, rs *reportState) (again bool, err error) {
+	if !s.plan.mayDelete(rs) {
 		return false, nil
 	}
-	begin := w.clock.Now()
-	err = w.remote.remove(ctx, rs.key.api, rs.key.reportKey, rs.identity)
-	observeWrite(opDelete, err, w.clock.Since(begin), 0)
+	begin := s.plan.clock.Now()
+	err = s.remote.remove(ctx, rs.key.api, rs.key.reportKey, rs.identity)
+	observeWrite(opDelete, err, s.plan.clock.Since(begin), 0)
 	switch {
 	case err == nil:
-		w.deleted(rs)
+		s.plan.markMissing(rs)
+		s.plan.mu.Lock()
+		defer s.plan.mu.Unlock()
+		s.journal.deletedFor(rs.cause)
 		return false, nil
 	case apierrors.IsNotFound(err):
-		w.markMissing(rs)
+		s.plan.markMissing(rs)
 		return false, nil
 	case apierrors.IsConflict(err):
 		return true, nil
 	default:
 		return false, fmt.Errorf("delete the report: %w", err)
 	}
-}
-
-func (w *Writer) mayDelete(rs *reportState) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return rs.exists && (w.pruned || !rs.unwanted)
 }
