@@ -17,6 +17,20 @@ const (
 	detailAll
 )
 
+// keeping says what is kept of each resource.
+type keeping struct {
+	// detail is what is kept of a resource that the source brings. It changes only while there is no source.
+	detail detail
+	// codec is for the source.
+	codec codecOf
+	// budget bounds the data of all kinds.
+	budget *budget
+	// kept is what is kept of all resources. dataMissing is true from the time when more is needed until they
+	// have been listed again.
+	kept        detail
+	dataMissing bool
+}
+
 // detail returns what the policy needs of a resource.
 func (c *compiled) detail() detail {
 	switch {

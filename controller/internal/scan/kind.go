@@ -34,43 +34,34 @@ type kind struct {
 	source *source.Source
 	// shards have the namespaces whose resources are evaluated here. Others belong to other replicas, and are not kept.
 	shards shard.Set
-	// detail is what is kept of a resource that the source brings. It changes only while there is no source.
-	detail detail
-	// codec is for the source.
-	codec codecOf
-	// budget bounds the data of all kinds.
-	budget *budget
 
 	mu sync.Mutex
-	// objects are the resources by namespace and name, including deleted ones whose results are still to
-	// be removed.
-	objects map[string]map[string]*resourceState
-	// live is the number of objects that exist.
-	live int
-	// listed is true once objects has been complete since the start of the source.
-	listed bool
-	// policies are those that match the kind; revisions has their revisions, in the same order.
+	keeping
+	collection
+	matched
+	// history has the recent contents of resources, if policies give results at admission.
+	history history
+}
+
+// matched has the policies that match the kind.
+type matched struct {
+	// revisions has the revisions of policies, in the same order.
 	policies  []*compiled
 	revisions *revisionSet
 	// withStatus is true if a change of the status alone counts as a change.
 	withStatus bool
-	// kept is what is kept of all resources. dataMissing is true from the time when more is needed until they
-	// have been listed again.
-	kept        detail
-	dataMissing bool
-	// history has the recent contents of resources, if policies give results at admission.
-	history history
 	// step caches the last result of due: after a change of policies, most resources need the same.
 	step struct {
 		from *revisionSet
 		task task
 	}
-	// next is the bucket of the next new resource.
-	next uint8
 }
 
 func newKind(r served.Resource, q *queue, shards shard.Set) *kind {
-	return &kind{resource: r, queue: q, shards: shards, detail: detailAll, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
+	return &kind{
+		resource: r, queue: q, shards: shards, keeping: keeping{detail: detailAll},
+		collection: collection{objects: map[string]map[string]*resourceState{}}, matched: matched{revisions: &revisionSet{}},
+	}
 }
 
 // Transformer packs objects while the reflector collects them, so that a list takes no more memory than
@@ -182,21 +173,14 @@ func (k *kind) replace(list []*packed) (gone []*packed) {
 
 // put is called with the mutex.
 func (k *kind) put(p *packed, urgent bool) *resourceState {
-	names := k.objects[p.namespace]
-	if names == nil {
-		names = map[string]*resourceState{}
-		k.objects[p.namespace] = names
-	}
-	rs := names[p.name]
+	rs := k.objects[p.namespace][p.name]
 	if rs != nil && rs.packed.uid != p.uid {
 		k.remove(rs, urgent)
 		rs = nil
 	}
 	if rs == nil {
 		rs = &resourceState{kind: k, packed: p, bucket: k.next}
-		k.next = (k.next + 1) % buckets
-		k.live++
-		names[p.name] = rs
+		k.add(rs)
 		k.enqueue(rs, urgent)
 		return rs
 	}
@@ -301,17 +285,6 @@ func (k *kind) rescan(bucket uint8) {
 	})
 }
 
-// each is called with the mutex. It calls do for the resources that exist.
-func (k *kind) each(do func(*resourceState)) {
-	for _, names := range k.objects {
-		for _, rs := range names {
-			if !rs.deleted {
-				do(rs)
-			}
-		}
-	}
-}
-
 // size returns the number of resources that exist.
 func (k *kind) size() int {
 	k.mu.Lock()
@@ -340,10 +313,7 @@ func (k *kind) begin(rs *resourceState) task {
 	if rs.deleted {
 		return task{packed: rs.packed, before: rs.done, dropped: ownersOf(rs.done)}
 	}
-	if k.step.task.after != k.revisions || k.step.from != rs.done {
-		k.step.from, k.step.task = rs.done, due(rs.done, k.revisions, k.policies)
-	}
-	result := k.step.task
+	result := k.due(rs.done)
 	switch rs.stale {
 	case stale:
 		result.due = k.policies
@@ -354,6 +324,14 @@ func (k *kind) begin(rs *resourceState) task {
 	result.packed = rs.packed
 	rs.stale = fresh
 	return result
+}
+
+// due returns what has to be done for a resource with the results of before.
+func (m *matched) due(before *revisionSet) task {
+	if m.step.task.after != m.revisions || m.step.from != before {
+		m.step.from, m.step.task = before, due(before, m.revisions, m.policies)
+	}
+	return m.step.task
 }
 
 // interrupt records that a task could not be done, so that all of it is done when the resource is queued once more.
@@ -380,14 +358,7 @@ func (k *kind) finish(rs *resourceState, done task) {
 	if done.after != nil || !rs.deleted {
 		return // If it came back meanwhile, it is queued, and has no results now.
 	}
-	names := k.objects[rs.packed.namespace]
-	if names[rs.packed.name] != rs {
-		return // A new resource has its name now.
-	}
-	delete(names, rs.packed.name)
-	if len(names) == 0 {
-		delete(k.objects, rs.packed.namespace)
-	}
+	k.forget(rs)
 }
 
 // reference returns how reports refer to a resource of the kind.

@@ -62,6 +62,54 @@ const (
 	stale
 )
 
+// collection has the resources.
+type collection struct {
+	// objects are the resources by namespace and name, including deleted ones whose results are still to
+	// be removed.
+	objects map[string]map[string]*resourceState
+	// live is the number of objects that exist.
+	live int
+	// listed is true once objects has been complete since the start of the source.
+	listed bool
+	// next is the bucket of the next new resource.
+	next uint8
+}
+
+// add adds a new resource.
+func (c *collection) add(rs *resourceState) {
+	names := c.objects[rs.packed.namespace]
+	if names == nil {
+		names = map[string]*resourceState{}
+		c.objects[rs.packed.namespace] = names
+	}
+	names[rs.packed.name] = rs
+	c.next = (c.next + 1) % buckets
+	c.live++
+}
+
+// forget drops a resource, unless a new one has its name now.
+func (c *collection) forget(rs *resourceState) {
+	names := c.objects[rs.packed.namespace]
+	if names[rs.packed.name] != rs {
+		return
+	}
+	delete(names, rs.packed.name)
+	if len(names) == 0 {
+		delete(c.objects, rs.packed.namespace)
+	}
+}
+
+// each calls do for the resources that exist.
+func (c *collection) each(do func(*resourceState)) {
+	for _, names := range c.objects {
+		for _, rs := range names {
+			if !rs.deleted {
+				do(rs)
+			}
+		}
+	}
+}
+
 // revisionSet is a set of policy revisions. It never changes, and most resources of a kind share one.
 type revisionSet struct {
 	revisions []*policyRevision
