@@ -4,6 +4,8 @@
 package report
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -212,4 +214,37 @@ func seconds(since1970 int64) uint32 {
 		return 0
 	}
 	return uint32(since1970)
+}
+
+// OutcomeNames returns the values of a list of allowed results, in the order in which Kyverno has
+// them.
+func OutcomeNames() []string {
+	return []string{
+		string(report.OutcomePass), string(report.OutcomeFail), string(report.OutcomeError),
+		string(report.OutcomeWarn), string(report.OutcomeSkip),
+	}
+}
+
+// ParseOutcomes returns what [Options.Allowed] takes: nil if all are named. The error says what is
+// none of them, or that nothing is named.
+func ParseOutcomes(names []string) ([]report.Outcome, error) {
+	all := OutcomeNames()
+	if len(names) == 0 {
+		return nil, errors.New("is empty; name one of " + strings.Join(all, ", ") + " or more")
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("%q is not one of %s", name, strings.Join(all, ", "))
+		}
+	}
+	var allowed []report.Outcome
+	for _, name := range all {
+		if slices.Contains(names, name) {
+			allowed = append(allowed, report.Outcome(name))
+		}
+	}
+	if len(allowed) == len(all) {
+		return nil, nil
+	}
+	return allowed, nil
 }
