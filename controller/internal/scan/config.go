@@ -91,7 +91,7 @@ type Config struct {
 	// EventsPerPolicy is the number of Events per interval about subjects that fail a policy; 0 means none.
 	EventsPerPolicy int
 	// Clock is the real one if nil.
-	Clock clock.WithTicker
+	Clock clock.WithTickerAndDelayedExecution
 }
 
 func (c *Config) complete() error {
@@ -115,7 +115,7 @@ func (c *Config) complete() error {
 	c.EntryInterval = cmp.Or(c.EntryInterval, defaultEntryInterval)
 	c.Patience = cmp.Or(c.Patience, defaultPatience)
 	c.EvaluationLimit = cmp.Or(c.EvaluationLimit, defaultLimit)
-	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
+	c.Clock = cmp.Or[clock.WithTickerAndDelayedExecution](c.Clock, clock.RealClock{})
 	return errors.Join(errs...)
 }
 

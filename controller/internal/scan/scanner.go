@@ -41,7 +41,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, s.inventory.queue.close)()
 	var group sync.WaitGroup
 	for range s.config.Workers {
-		group.Go(func() { s.evaluator.work(ctx) })
+		group.Go(func() { s.evaluator.work(ctx, nil) })
 	}
 	if s.config.Interval > 0 {
 		group.Go(func() { s.planner.rescan(ctx) })

@@ -263,16 +263,6 @@ func (e *evaluator) queueSlow(ctx context.Context, owner *policyState, rs *resou
 	}
 }
 
-// finishLater takes an evaluation for which a worker did not wait.
-func (e *evaluator) finishLater(ctx context.Context, rs *resourceState, c *compiled, reference policy.Reference, later <-chan policy.Evaluation) {
-	owner := c.revision.owner
-	standIn := owner.lane.leave(rs)
-	e.slow.Go(func() {
-		e.takeSlow(standIn, c, reference, <-later)
-		e.finishSlow(ctx, owner, standIn)
-	})
-}
-
 // runSlowLane serves the queue of a slow policy until it is empty. It gives its slot back after each resource,
 // so that other slow policies get one.
 func (e *evaluator) runSlowLane(ctx context.Context, owner *policyState) {

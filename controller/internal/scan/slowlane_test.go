@@ -101,7 +101,7 @@ func inBubble(t *testing.T, do func(t *testing.T, b *bubble)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var parts sync.WaitGroup
 		for range b.config.Workers {
-			parts.Go(func() { b.work(ctx) })
+			parts.Go(func() { b.work(ctx, nil) })
 		}
 		do(t, b)
 		cancel()

@@ -96,12 +96,10 @@ func BenchmarkState(b *testing.B) {
 		}
 		k.setPolicies(list, false)
 		size := fill(b, k, pods)
-		w := e.newWorker()
-		defer w.end()
 		for !queue.idle() {
 			rs, _ := queue.get()
-			if err := w.process(b.Context(), rs); err != nil {
-				b.Fatal(err)
+			if v := e.visit(b.Context(), rs); !e.proceed(b.Context(), v) || v.err != nil {
+				b.Fatal(v.err)
 			}
 			queue.done(rs)
 		}

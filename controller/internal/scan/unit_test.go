@@ -147,7 +147,7 @@ func newUnit(t *testing.T) *unit {
 }
 
 // newUnitAt returns one with another clock.
-func newUnitAt(t *testing.T, now clock.WithTicker) *unit {
+func newUnitAt(t *testing.T, now clock.WithTickerAndDelayedExecution) *unit {
 	t.Helper()
 	u := &unit{
 		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}},
@@ -201,15 +201,14 @@ func (u *unit) assignPods() {
 // work has everything done that waits, and returns how many resources that was.
 func (u *unit) drain(t *testing.T) (count int) {
 	t.Helper()
-	w := u.newWorker()
-	defer w.end()
 	for !u.queue.idle() {
 		rs, ok := u.queue.get()
 		if !ok {
 			t.Fatal("closed")
 		}
-		if err := w.process(context.WithoutCancel(t.Context()), rs); err != nil {
-			t.Fatal(err)
+		ctx := context.WithoutCancel(t.Context())
+		if v := u.visit(ctx, rs); !u.proceed(ctx, v) || v.err != nil {
+			t.Fatal(v.err)
 		}
 		u.queue.done(rs)
 		count++

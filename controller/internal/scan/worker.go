@@ -11,23 +11,39 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// work processes resources until the queue is closed.
-func (e *evaluator) work(ctx context.Context) {
-	w := e.newWorker()
-	defer w.end()
+// visit is what a worker does with a resource. If a policy turns out to be slow, another worker goes on with it.
+type visit struct {
+	ctx       context.Context //nolint:containedctx // Its span is the resource's.
+	rs        *resourceState
+	todo      task
+	reference policy.Reference
+	subject   policy.Subject
+	// gone is true if the resource could not be loaded because it is gone.
+	gone bool
+	err  error
+}
+
+// work processes resources until the queue is closed. It begins with a visit that another worker has left, if any.
+func (e *evaluator) work(ctx context.Context, v *visit) {
 	for {
-		rs, ok := e.inventory.queue.get()
-		if !ok {
+		if v == nil {
+			rs, ok := e.inventory.queue.get()
+			if !ok {
+				return
+			}
+			v = e.visit(ctx, rs)
+		}
+		if !e.proceed(ctx, v) {
 			return
 		}
-		notEvaluated(ctx, rs, w.process(ctx, rs))
-		e.inventory.queue.done(rs)
+		notEvaluated(ctx, v.rs, v.err)
+		e.inventory.queue.done(v.rs)
+		v = nil
 	}
 }
 
@@ -39,127 +55,77 @@ func notEvaluated(ctx context.Context, rs *resourceState, err error) {
 	}
 }
 
-// evaluationRequest asks for the evaluation of a policy for a subject.
-type evaluationRequest struct {
-	ctx     context.Context //nolint:containedctx // It is passed to the goroutine that evaluates.
-	policy  *compiled
-	subject policy.Subject
-}
-
-// worker takes resources from the queue. It has policies evaluated in a goroutine of its own, so that it need not
-// wait for a slow one. The goroutine and the timer are reused: most evaluations take less time than making them.
-type worker struct {
-	*evaluator
-
-	requests    chan evaluationRequest
-	evaluations chan policy.Evaluation
-	timer       clock.Timer
-}
-
-// newWorker returns a worker. The caller must call its method end.
-func (e *evaluator) newWorker() *worker {
-	w := &worker{evaluator: e, timer: e.config.Clock.NewTimer(e.config.Patience)}
-	w.stopTimer()
-	w.start()
-	return w
-}
-
-func (w *worker) start() {
-	requests, evaluations := make(chan evaluationRequest), make(chan policy.Evaluation, 1)
-	w.requests, w.evaluations = requests, evaluations
-	w.slow.Go(func() {
-		for q := range requests {
-			evaluations <- w.evaluateNow(q.ctx, q.policy, q.subject)
-		}
-	})
-}
-
-func (w *worker) end() {
-	w.timer.Stop()
-	close(w.requests)
-}
-
-// ask returns the evaluation, or, if that takes longer than [Config.Patience], the channel that will have it.
-func (w *worker) ask(q evaluationRequest) (evaluation policy.Evaluation, later <-chan policy.Evaluation) {
-	w.requests <- q
-	w.timer.Reset(w.config.Patience)
-	select {
-	case evaluation = <-w.evaluations:
-		w.stopTimer()
-		return evaluation, nil
-	case <-w.timer.C():
-		later = w.evaluations
-		close(w.requests) // Its goroutine ends after this evaluation.
-		w.start()
-		return policy.Evaluation{}, later
+// visit begins with a resource.
+func (e *evaluator) visit(ctx context.Context, rs *resourceState) *visit {
+	v := &visit{rs: rs, todo: rs.kind.begin(rs)}
+	v.reference = rs.kind.reference(v.todo.packed)
+	v.ctx = e.startSpan(ctx, v.reference, len(v.todo.due))
+	v.todo.due = slices.DeleteFunc(slices.Clone(v.todo.due), (*compiled).isAdmission) // Those results come from requests.
+	if len(v.todo.due) == 0 {
+		return v
 	}
+	object, err := e.inventory.load(v.ctx, rs.kind, v.todo.packed)
+	if err != nil || object == nil {
+		rs.kind.interrupt(rs)
+		v.gone, v.err = err == nil, err
+		return v
+	}
+	v.subject, v.err = e.subjectOf(rs.kind, object, v.todo.due)
+	return v
 }
 
-// stopTimer stops the timer and empties its channel.
-func (w *worker) stopTimer() {
-	if !w.timer.Stop() {
-		select {
-		case <-w.timer.C():
-		default:
+// proceed does what is to be done for a resource, except for slow policies, which are evaluated later. When ctx is
+// done, it stops between two policies. It returns false if another worker goes on with the visit.
+func (e *evaluator) proceed(ctx context.Context, v *visit) bool {
+	for len(v.todo.due) > 0 && v.err == nil && !v.gone {
+		c := v.todo.due[0]
+		v.todo.due = v.todo.due[1:]
+		if !e.evaluate(ctx, v, c) {
+			return false
 		}
 	}
+	if v.err == nil && !v.gone {
+		for _, owner := range v.todo.dropped {
+			owner.clear(v.reference)
+		}
+		v.rs.kind.finish(v.rs, v.todo)
+	}
+	trace.SpanFromContext(v.ctx).End()
+	return true
 }
 
-// process does what is to be done for a resource, except for slow policies, which are evaluated later. When
-// ctx is done, it stops between two policies.
-func (w *worker) process(ctx context.Context, rs *resourceState) error {
-	todo := rs.kind.begin(rs)
-	reference := rs.kind.reference(todo.packed)
-	ctx, span := w.startSpan(ctx, reference, len(todo.due))
-	defer span.End()
-	if slices.ContainsFunc(todo.due, (*compiled).isEvaluated) {
-		object, err := w.inventory.load(ctx, rs.kind, todo.packed)
-		if err != nil || object == nil {
-			rs.kind.interrupt(rs)
-			return err
-		}
-		subject, err := w.subjectOf(rs.kind, object, todo.due)
-		if err != nil {
-			return err
-		}
-		for _, c := range todo.due {
-			if c.admission {
-				continue // Its results come from requests.
-			}
-			if err := w.evaluate(ctx, rs, c, subject, reference); err != nil {
-				return err
-			}
-		}
-	}
-	for _, gone := range todo.dropped {
-		gone.clear(reference)
-	}
-	rs.kind.finish(rs, todo)
-	return nil
-}
-
-// evaluate evaluates a policy for a resource, or queues the resource if the policy is slow. It fails only if ctx
-// is done.
-func (w *worker) evaluate(ctx context.Context, rs *resourceState, c *compiled, subject policy.Subject, reference policy.Reference) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// evaluate evaluates a policy for a resource, or queues the resource if the policy is slow. After
+// [Config.Patience], another worker goes on with the visit, and evaluate returns false once the evaluation has ended.
+func (e *evaluator) evaluate(ctx context.Context, v *visit, c *compiled) bool {
+	if v.err = ctx.Err(); v.err != nil {
+		return true
 	}
 	owner := c.revision.owner
-	if owner.lane.takes(rs) {
-		w.queueSlow(ctx, owner, rs, rs.queued.urgent)
-		return nil
+	if owner.lane.takes(v.rs) {
+		e.queueSlow(ctx, owner, v.rs, v.rs.queued.urgent)
+		return true
 	}
-	a, later := w.ask(evaluationRequest{ctx: ctx, policy: c, subject: subject})
+	var standIn *resourceState
+	left := make(chan struct{})
+	patience := e.config.Clock.AfterFunc(e.config.Patience, func() {
+		defer close(left)
+		standIn = owner.lane.leave(v.rs)
+		e.slow.Go(func() { e.work(ctx, v) })
+	})
+	a := e.evaluateNow(v.ctx, c, v.subject)
 	switch {
-	case later != nil:
-		w.finishLater(ctx, rs, c, reference, later)
+	case !patience.Stop():
+		<-left
+		e.takeSlow(standIn, c, v.reference, a)
+		e.finishSlow(ctx, owner, standIn)
+		return false
 	case a.Canceled:
-		return ctx.Err() // The results may be incomplete.
+		v.err = ctx.Err() // The results may be incomplete.
 	default:
-		w.found(c, reference, a)
-		owner.set(c, reference, a.Results)
+		e.found(c, v.reference, a)
+		owner.set(c, v.reference, a.Results)
 	}
-	return nil
+	return true
 }
 
 // evaluateNow evaluates a policy, for at most [Config.EvaluationLimit].
@@ -197,8 +163,8 @@ func worst(results []policy.Result) string {
 	return outcomeNone
 }
 
-// startSpan begins the span of a resource that is evaluated.
-func (e *evaluator) startSpan(ctx context.Context, about policy.Reference, policies int) (context.Context, trace.Span) {
+// startSpan begins the span of a resource that is evaluated, in the context that it returns.
+func (e *evaluator) startSpan(ctx context.Context, about policy.Reference, policies int) context.Context {
 	ctx, span := e.tracer.Start(ctx, "evaluate resource")
 	if span.IsRecording() {
 		span.SetAttributes(
@@ -206,5 +172,5 @@ func (e *evaluator) startSpan(ctx context.Context, about policy.Reference, polic
 			attribute.String("docket.resource.name", about.Name), attribute.Int("docket.policies", policies),
 		)
 	}
-	return ctx, span
+	return ctx
 }

@@ -11,21 +11,23 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// BenchmarkWorker measures the cost of not waiting for slow policies: an evaluation that takes no time, by the
-// caller and by another goroutine.
+// BenchmarkWorker measures the cost of not waiting for slow policies: an evaluation that takes no time, alone and
+// with all that a worker does about it.
 func BenchmarkWorker(b *testing.B) {
-	e := &evaluator{config: &Config{Clock: clock.RealClock{}, EvaluationLimit: defaultLimit, Patience: defaultPatience}}
-	c := &compiled{policy: unitNamed("p", false)}
+	config := &Config{Clock: clock.RealClock{}, EvaluationLimit: defaultLimit, Patience: defaultPatience, Results: countResults{}}
+	e := newEvaluator(config, newInventory(config, nil), nil)
+	p := unitNamed("p", false)
+	state := newPolicyState(p.Identity(), config)
+	state.update(p, policy.Rules{})
 	b.Run("alone", func(b *testing.B) {
 		for b.Loop() {
-			e.evaluateNow(b.Context(), c, policy.Subject{})
+			e.evaluateNow(b.Context(), state.current, policy.Subject{})
 		}
 	})
 	b.Run("worker", func(b *testing.B) {
-		w := e.newWorker()
-		defer w.end()
+		v := &visit{ctx: b.Context(), rs: &resourceState{}}
 		for b.Loop() {
-			w.ask(evaluationRequest{ctx: b.Context(), policy: c})
+			e.evaluate(b.Context(), v, state.current)
 		}
 	})
 }
