@@ -91,7 +91,9 @@ func keyOf(object report.Accessor) reportKey {
 	return reportKey{namespace: object.GetNamespace(), name: object.GetName()}
 }
 
-// has records what the server has.
+// missing records that the server has no such report of ours; has records the one that it has.
+func (rs *reportState) missing() { rs.exists, rs.hash, rs.identity = false, hash{}, identity{} }
+
 func (rs *reportState) has(object report.Accessor, sum hash) {
 	rs.exists, rs.hash = true, sum
 	rs.identity = identityOf(object)

@@ -4,9 +4,12 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,39 +19,21 @@ import (
 // journalInterval is the shortest time between two log entries about writes.
 const journalInterval = time.Minute
 
-// cause is why a report is deleted.
-type cause uint8
+// cause is why a report is deleted, for the log.
+type cause string
 
 const (
-	noResults cause = iota
-	noPolicyAnyMore
-	merged
-	otherLayout
-	notOurs
-	causes // The number of causes.
+	noResults       cause = "no results left, resources are gone or no longer match"
+	noPolicyAnyMore cause = "no policy for them any more"
+	merged          cause = "merged with others"
+	otherLayout     cause = "of another layout or API group"
+	notOurs         cause = "with our label, but not made by us"
 )
 
-// String is for the log.
-func (c cause) String() string {
-	switch c {
-	case noPolicyAnyMore:
-		return "no policy for them any more"
-	case merged:
-		return "merged with others"
-	case otherLayout:
-		return "of another layout or API group"
-	case notOurs:
-		return "with our label, but not made by us"
-	default:
-		return "no results left, resources are gone or no longer match"
-	}
-}
-
 // reasons counts deleted reports by cause.
-type reasons [causes]int
+type reasons map[cause]int
 
-func (r *reasons) sum() int {
-	sum := 0
+func (r reasons) sum() (sum int) {
 	for _, n := range r {
 		sum += n
 	}
@@ -56,12 +41,10 @@ func (r *reasons) sum() int {
 }
 
 // String lists the causes with their numbers, such as "no policy for them any more: 3".
-func (r *reasons) String() string {
+func (r reasons) String() string {
 	var parts []string
-	for c, n := range r {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%v: %d", cause(c), n))
-		}
+	for _, c := range slices.Sorted(maps.Keys(r)) {
+		parts = append(parts, fmt.Sprintf("%s: %d", c, r[c]))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -82,21 +65,22 @@ type journal struct {
 // empty reports whether there were no writes.
 func (j *journal) empty() bool { return j.created+j.updated+j.deleted.sum() == 0 }
 
-func (j *journal) wrote(operation string) {
-	if operation == opCreate {
-		j.count(&j.created)
-		return
-	}
-	j.count(&j.updated)
-}
-
-func (j *journal) deletedFor(why cause) { j.count(&j.deleted[why]) }
-
-func (j *journal) count(n *int) {
+// count counts a write; why is for deletions.
+func (j *journal) count(operation string, why cause) {
 	if j.empty() {
 		j.first = j.plan.clock.Now()
 	}
-	*n++
+	switch operation {
+	case opCreate:
+		j.created++
+	case opUpdate:
+		j.updated++
+	default:
+		if j.deleted == nil {
+			j.deleted = reasons{}
+		}
+		j.deleted[cmp.Or(why, noResults)]++
+	}
 }
 
 // log logs what was written: at the end of the first scan, and then at most once per interval. It returns when
@@ -151,10 +135,10 @@ func (j *journal) warnBeforeDeletingAll(ctx context.Context) {
 	if j.warned {
 		return
 	}
-	var going reasons
+	going := reasons{}
 	for _, rs := range j.plan.reports {
 		if rs.exists && (j.plan.pruned || !rs.unwanted) {
-			going[rs.cause]++
+			going[cmp.Or(rs.cause, noResults)]++
 		}
 	}
 	if n := going.sum(); n > 0 {

@@ -114,7 +114,7 @@ func TestJournalCauses(t *testing.T) {
 	if err := w.writer.Flush(log.into(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	const why = `"why"="no results left, resources are gone or no longer match: 1; no policy for them any more: 1"`
+	const why = `"why"="no policy for them any more: 1; no results left, resources are gone or no longer match: 1"`
 	want := []string{
 		`"msg"="All reports that exist are about to be deleted" "error"="there is nothing to report" "reports"=2 ` + why,
 		`"msg"="Wrote reports" "created"=0 "updated"=0 "deleted"=2 ` + why + ` "reports"=0 "results"=0`,
@@ -156,7 +156,7 @@ func TestJournalIsShort(t *testing.T) {
 	for range 300 {
 		clock.Step(journalInterval / 100)
 		w.writer.plan.mu.Lock()
-		w.writer.journal.wrote(opUpdate)
+		w.writer.journal.count(opUpdate, "")
 		w.writer.plan.mu.Unlock()
 		tell()
 	}

@@ -309,7 +309,7 @@ func (p *plan) broadcast() {
 	p.changed = make(chan struct{})
 }
 
-// clearStale resets stale, and reports whether the report has to be read. It takes the mutex, as do the next ones.
+// clearStale resets stale, and reports whether the report has to be read. It takes the mutex; so do all below.
 func (p *plan) clearStale(rs *reportState) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -318,16 +318,11 @@ func (p *plan) clearStale(rs *reportState) bool {
 	return suspect
 }
 
-func (p *plan) markStale(rs *reportState) {
+// mark changes what is known of a report.
+func (p *plan) mark(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rs.stale = true
-}
-
-func (p *plan) markMissing(rs *reportState) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	rs.exists, rs.hash, rs.identity = false, hash{}, identity{}
+	change()
 }
 
 // markRead records a report as it was read, and whether somebody else has changed it.

@@ -177,11 +177,8 @@ func (p *plan) failures(of func(*reportState) bool) error {
 	return errors.Join(errs...)
 }
 
-// unwritten returns the reports that are to be written, with their generations, and a channel that is closed
-// when that may have changed.
-func (p *plan) unwritten() (map[*reportState]uint64, <-chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// unwritten returns the reports that are to be written, with their generations. It is called with the mutex.
+func (p *plan) unwritten() map[*reportState]uint64 {
 	p.take()
 	open := map[*reportState]uint64{}
 	for _, rs := range p.reports {
@@ -189,24 +186,10 @@ func (p *plan) unwritten() (map[*reportState]uint64, <-chan struct{}) {
 			open[rs] = rs.generation
 		}
 	}
-	p.closeLocked(open)
-	return open, p.changed
+	return open
 }
 
-// stillOpen removes from open what has been written.
-func (p *plan) stillOpen(open map[*reportState]uint64) <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closeLocked(open)
-	return p.changed
-}
-
-// closeLocked removes from open what has been written or is refused. It is called with the mutex.
-func (p *plan) closeLocked(open map[*reportState]uint64) {
-	for rs, generation := range open {
-		refused := rs.failures > 0 && !rs.busy
-		if rs.written >= generation || refused || p.reports[rs.key] != rs {
-			delete(open, rs)
-		}
-	}
+// isSettled reports whether a generation is written, or refused for now. It is called with the mutex.
+func (p *plan) isSettled(rs *reportState, generation uint64) bool {
+	return p.isWritten(rs, generation) || rs.failures > 0 && !rs.busy
 }

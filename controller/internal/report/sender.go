@@ -111,7 +111,7 @@ func (s *sender) sync(ctx context.Context, rs *reportState) error {
 		if !again {
 			return err
 		}
-		s.plan.markStale(rs)
+		s.plan.mark(func() { rs.stale = true })
 	}
 	return apierrors.NewConflict(kindOf(rs.key.api, rs.key.namespace != "").gvr().GroupResource(), rs.key.name,
 		errors.New("somebody else keeps changing it"))
@@ -129,15 +129,15 @@ func (s *sender) desired(rs *reportState) (report.Accessor, bool) {
 func (s *sender) readStored(ctx context.Context, rs *reportState) error {
 	object, err := s.remote.get(ctx, rs.key.api, rs.key.reportKey)
 	if apierrors.IsNotFound(err) {
-		s.plan.markMissing(rs)
+		s.plan.mark(rs.missing)
 		return nil
 	}
 	if err != nil {
-		s.plan.markStale(rs)
+		s.plan.mark(func() { rs.stale = true })
 		return fmt.Errorf("read the report: %w", err)
 	}
 	if !belongs(object.GetLabels(), s.plan.layout.options.Instance) {
-		s.plan.markMissing(rs) // Ours no longer exists; put finds the other one.
+		s.plan.mark(rs.missing) // Ours no longer exists; put finds the other one.
 		return nil
 	}
 	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
@@ -174,10 +174,7 @@ func (s *sender) put(ctx context.Context, rs *reportState, object report.Accesso
 	observeWrite(operation, err, s.plan.clock.Since(begin), len(data))
 	switch {
 	case err == nil:
-		s.plan.mu.Lock()
-		defer s.plan.mu.Unlock()
-		rs.exists, rs.hash, rs.identity = true, sum, id
-		s.journal.wrote(operation)
+		s.plan.mark(func() { rs.exists, rs.hash, rs.identity = true, sum, id; s.journal.count(operation, "") })
 		return false, nil
 	case operation == opCreate && apierrors.IsAlreadyExists(err):
 		return s.adopt(ctx, rs)
@@ -212,13 +209,10 @@ func (s *sender) remove(ctx context.Context, rs *reportState) (again bool, err e
 	observeWrite(opDelete, err, s.plan.clock.Since(begin), 0)
 	switch {
 	case err == nil:
-		s.plan.markMissing(rs)
-		s.plan.mu.Lock()
-		defer s.plan.mu.Unlock()
-		s.journal.deletedFor(rs.cause)
+		s.plan.mark(func() { rs.missing(); s.journal.count(opDelete, rs.cause) })
 		return false, nil
 	case apierrors.IsNotFound(err):
-		s.plan.markMissing(rs)
+		s.plan.mark(rs.missing)
 		return false, nil
 	case apierrors.IsConflict(err):
 		return true, nil

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -244,14 +245,22 @@ func (w *Writer) Pending() (int, error) {
 // the server refuses, which are retried later. It fails only if ctx is done. It writes nothing itself:
 // [Writer.Run] must be running.
 func (w *Writer) Barrier(ctx context.Context) error {
-	open, news := w.plan.unwritten()
-	for len(open) > 0 {
+	var open map[*reportState]uint64
+	for {
+		w.plan.mu.Lock()
+		if open == nil {
+			open = w.plan.unwritten()
+		}
+		maps.DeleteFunc(open, w.plan.isSettled)
+		news := w.plan.changed
+		w.plan.mu.Unlock()
+		if len(open) == 0 {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d reports are not written yet: %w", len(open), ctx.Err())
 		case <-news:
 		}
-		news = w.plan.stillOpen(open)
 	}
-	return nil
 }

@@ -47,16 +47,12 @@
 // and those of the periodic scan. Its policies are evaluated together. A resource is with one worker at
 // a time, so that its results are set in the order of its changes.
 //
-// Slow policies. A worker waits 250 ms for a policy. One that takes longer gets a slow lane: from
-// then on its resources wait in a queue of its own (slowLane), which two goroutines serve, urgent resources
-// first, and the workers go on with other policies. All slow policies together have 32 slots for
-// evaluations and release them after each resource. Evaluations that workers leave when they find a policy
-// slow come on top, at most four per second and worker. In the queue of a slow policy, a stand-in stands for a
-// resource, so that results are set in the order of its changes there, too. A policy that is quick for
-// long is no longer slow. After three evaluations in a
-// row that reach the limit of 30 s, the policy is not evaluated for a minute, then for longer: its results
-// are errors that say so. After that, one resource is tried; if it succeeds, all that were left out are
-// evaluated.
+// Slow policies. A worker waits 250 ms for a policy; then another worker continues with the resource. From then
+// on the policy is evaluated in a lane of its own (slowlane.go), which two goroutines serve, urgent resources
+// first. All lanes together have 32 slots. Evaluations for which no worker waits any more come on top, at most four
+// per second and worker. A policy that is quick for long is no longer slow. After three evaluations in a row that
+// reach the limit of 30 s, the policy is not evaluated for a minute, then for longer: its results are errors that
+// say so. After that, one resource is tried; if it succeeds, all that were left out are evaluated.
 //
 // What never happens: results are not removed because something could not be listed. While the API does
 // not answer, everything stays. A kind that is refused is retried by its reflector; results that earlier
@@ -68,9 +64,9 @@
 // The planner (when to look) tells the inventory what to watch and to queue after a change of policies or kinds.
 // The one way back is a resource that changes while a worker has it: the queue hands it out once more.
 //
-// Goroutines, all owned by [Scanner.Run]: the planner, in the caller's goroutine; the workers, each with another
-// one for evaluations; those that evaluate slow policies; the periodic scan; and one per reflector. The state of
-// resources is in kind and resourceState, that of policies in policyState.
+// Goroutines, all owned by [Scanner.Run]: the planner, in the caller's goroutine; the workers; those that evaluate
+// slow policies; the periodic scan; and one per reflector. The state of resources is in kind and resourceState, that
+// of policies in policyState.
 //
 // Imports: policy, cluster. Begin at resourcestate.go, the life of one resource as a table.
 package scan

@@ -151,8 +151,8 @@ func (l *slowLane) done(standIn *resourceState) (start, idle bool) {
 	return start, len(l.standIns) == 0
 }
 
-// load returns the state of the policy, empty if it is not slow, and the number of resources that wait for
-// it.
+// load returns the state of the policy, empty if it is not slow, and the number of resources that wait for it.
+// Skipped ones don't count: they have results that say so.
 func (l *slowLane) load() (state string, resources int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,14 +163,6 @@ func (l *slowLane) load() (state string, resources int) {
 		state = stateSlow
 	}
 	return state, len(l.standIns)
-}
-
-// idle reports whether the slow lane is empty. Skipped resources don't count: they
-// have results that say so.
-func (l *slowLane) idle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.standIns) == 0
 }
 
 // took records how long the evaluation for a resource took, and whether it reached the limit.
@@ -337,7 +329,7 @@ func (e *evaluator) slowLanesIdle() bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, state := range e.policies {
-		if !state.lane.idle() {
+		if _, waiting := state.lane.load(); waiting > 0 {
 			return false
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// visit is what a worker does with a resource. If a policy turns out to be slow, another worker goes on with it.
+// visit is one resource with a worker. If a policy turns out to be slow, another worker continues with the visit.
 type visit struct {
 	ctx       context.Context //nolint:containedctx // Its span is the resource's.
 	rs        *resourceState
@@ -75,7 +75,7 @@ func (e *evaluator) visit(ctx context.Context, rs *resourceState) *visit {
 }
 
 // proceed does what is to be done for a resource, except for slow policies, which are evaluated later. When ctx is
-// done, it stops between two policies. It returns false if another worker goes on with the visit.
+// done, it stops between two policies. It returns false if another worker continues with the visit.
 func (e *evaluator) proceed(ctx context.Context, v *visit) bool {
 	for len(v.todo.due) > 0 && v.err == nil && !v.gone {
 		c := v.todo.due[0]
@@ -95,7 +95,8 @@ func (e *evaluator) proceed(ctx context.Context, v *visit) bool {
 }
 
 // evaluate evaluates a policy for a resource, or queues the resource if the policy is slow. After
-// [Config.Patience], another worker goes on with the visit, and evaluate returns false once the evaluation has ended.
+// [Config.Patience], another worker continues with the visit, and evaluate returns false once the evaluation has
+// ended.
 func (e *evaluator) evaluate(ctx context.Context, v *visit, c *compiled) bool {
 	if v.err = ctx.Err(); v.err != nil {
 		return true
