@@ -4,7 +4,6 @@
 package shard
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,17 +14,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 )
 
-// The default times. What a replica that died worked for is taken over after Duration, seen from its last renewal,
-// and at most three times Retry: within 15 s.
+// The times of a Lease, by which a replica that died is replaced within 15 s, and one that can't renew has ended
+// before another begins: it notices within deadline, a pause and the time of two requests, each of them limited to
+// retry.
 const (
-	DefaultDuration = 10 * time.Second
-	// DefaultDeadline leaves a replica that can't renew enough of the duration to notice it and end: two requests and
-	// a pause between them.
-	DefaultDeadline = 6 * time.Second
-	DefaultRetry    = 1500 * time.Millisecond
+	// duration is how long a Lease lasts after it was renewed, in whole seconds.
+	duration = 8 * time.Second
+	// deadline is how long a Lease may go unrenewed until the work ends.
+	deadline = 4 * time.Second
+	// retry is the pause between two attempts.
+	retry = time.Second
 )
 
 var (
@@ -39,7 +39,7 @@ var (
 	ErrLost = errors.New("a lease was lost: another replica works now, or the cluster did not answer in time; restart to stand by")
 )
 
-// Config is what [Run] needs. Leases, Name, Identity and Count are required.
+// Config is what [Run] needs. All fields are required.
 type Config struct {
 	// Leases is the client for the namespace of the controller.
 	Leases coordinationclient.LeaseInterface
@@ -49,30 +49,6 @@ type Config struct {
 	Identity string
 	// Count is the number of shards, up to [MaxCount].
 	Count int
-	// Duration is how long a lease lasts after it was renewed, in whole seconds. Deadline is how long it may go
-	// unrenewed until the work ends. Retry is the pause between two attempts, and limits each request. The defaults
-	// are those of this package.
-	Duration, Deadline, Retry time.Duration
-	// Clock is the real one if nil.
-	Clock clock.WithTicker
-}
-
-func (c *Config) complete() error {
-	if c.Leases == nil || c.Name == "" || c.Identity == "" || c.Count < 1 || c.Count > MaxCount {
-		return fmt.Errorf("shards: Leases, Name, Identity, and a Count from 1 to %d are required", MaxCount)
-	}
-	c.Duration, c.Deadline, c.Retry = cmp.Or(c.Duration, DefaultDuration), cmp.Or(c.Deadline, DefaultDeadline), cmp.Or(c.Retry, DefaultRetry)
-	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
-	return nil
-}
-
-// LeaseNames returns the names of the leases of a number of shards.
-func LeaseNames(name string, count int) []string {
-	names := []string{name}
-	for i := 1; i < count; i++ {
-		names = append(names, fmt.Sprintf("%s-%d", name, i))
-	}
-	return names
 }
 
 // Run calls work with the shards that this replica holds, whenever it holds any, and once more whenever they change.
@@ -80,10 +56,15 @@ func LeaseNames(name string, count int) []string {
 // done. It returns when ctx is done, when work returns by itself, or with [ErrLost]; in all cases after work has
 // returned. Leases that are still held are given back last.
 func Run(ctx context.Context, config Config, work func(ctx context.Context, held Set) error) error {
-	if err := config.complete(); err != nil {
-		return err
+	c := &coordinator{config: config, work: work}
+	for i := range config.Count {
+		name := config.Name
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d", name, i)
+		}
+		c.leases = append(c.leases, &lease{shard: i, name: name})
 	}
-	return newCoordinator(config, work).run(ctx)
+	return c.run(ctx)
 }
 
 // coordinator is one call of [Run]. Its fields belong to the goroutine of that.
@@ -102,14 +83,6 @@ type coordinator struct {
 	failed string
 }
 
-func newCoordinator(config Config, work func(context.Context, Set) error) *coordinator {
-	c := &coordinator{config: config, work: work}
-	for i, name := range LeaseNames(config.Name, config.Count) {
-		c.leases = append(c.leases, &lease{shard: i, name: name})
-	}
-	return c
-}
-
 // working is one call of work.
 type working struct {
 	set   Set
@@ -123,7 +96,7 @@ func (c *coordinator) run(ctx context.Context) error {
 	// The leases are held until the work has ended.
 	holding := context.WithoutCancel(ctx)
 	defer c.giveBack(holding, func(*lease) bool { return true })
-	ticker := c.config.Clock.NewTicker(c.config.Retry)
+	ticker := time.NewTicker(retry)
 	defer ticker.Stop()
 	for ctx.Err() == nil || c.working != nil {
 		if ctx.Err() != nil {
@@ -138,7 +111,7 @@ func (c *coordinator) run(ctx context.Context) error {
 			c.giveBack(holding, c.isFree)
 		}
 		select {
-		case <-ticker.C():
+		case <-ticker.C:
 		case err := <-c.ended():
 			expected := c.working.stopped
 			c.working.stop(nil)
@@ -210,7 +183,7 @@ func (c *coordinator) stop(cause error) {
 // lost reports whether a lease that is held is somebody else's, or soon may be.
 func (c *coordinator) lost() bool {
 	return slices.ContainsFunc(c.leases, func(l *lease) bool {
-		return l.held && (identityIn(l.object) != c.config.Identity || c.config.Clock.Since(l.renewed) > c.config.Deadline)
+		return l.held && (identityIn(l.object) != c.config.Identity || time.Since(l.renewed) > deadline)
 	})
 }
 
@@ -233,14 +206,12 @@ func (c *coordinator) abandon() error {
 // tick renews what is held, and, if more is set, takes, gives or asks for shards.
 func (c *coordinator) tick(ctx context.Context, more bool) {
 	err := c.each(ctx, func(ctx context.Context, l *lease) error {
-		err := c.read(ctx, l)
-		if err == nil && l.held && identityIn(l.object) == c.config.Identity {
-			err = c.write(ctx, l, c.config.Identity)
+		if l.held {
+			if err := c.write(ctx, l, c.config.Identity); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+				return err
+			} // Somebody asks for it, or it is lost.
 		}
-		if apierrors.IsConflict(err) {
-			return nil // Somebody asks for it, or it is lost: the next read says which.
-		}
-		return err
+		return c.read(ctx, l)
 	})
 	c.gathering = false
 	if more && err == nil {
@@ -261,7 +232,7 @@ func (c *coordinator) each(ctx context.Context, do func(context.Context, *lease)
 	var group errgroup.Group
 	for _, l := range c.leases {
 		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, c.config.Retry)
+			ctx, cancel := context.WithTimeout(ctx, retry)
 			defer cancel()
 			return do(ctx, l)
 		})
@@ -284,8 +255,10 @@ func (c *coordinator) balance(ctx context.Context) error {
 	}
 	for _, l := range c.leases {
 		// Others come first: those with fewer shards wait for a shorter time.
-		if !l.held && l.holder() == "" && c.config.Clock.Since(l.freeSince) >= time.Duration(min(mine, maxPatience))*c.config.Retry {
-			return c.take(ctx, l)
+		if !l.held && l.holder() == "" && time.Since(l.freeSince) >= time.Duration(min(mine, maxPatience))*retry {
+			if taken, err := c.take(ctx, l); taken || err != nil {
+				return err
+			}
 		}
 	}
 	for _, l := range slices.Backward(c.leases) {
@@ -306,19 +279,19 @@ func (c *coordinator) balance(ctx context.Context) error {
 // maxPatience is how many times Retry a replica leaves a free shard to others at most.
 const maxPatience = 3
 
-// take takes a shard that is free. Somebody else may be faster.
-func (c *coordinator) take(ctx context.Context, l *lease) error {
-	ctx, cancel := context.WithTimeout(ctx, c.config.Retry)
+// take takes a shard that is free. It returns false if somebody else was faster.
+func (c *coordinator) take(ctx context.Context, l *lease) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, retry)
 	defer cancel()
 	err := c.write(ctx, l, c.config.Identity)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return nil
+		return false, nil
 	}
 	if err == nil {
 		c.gathering = true
 		klog.FromContext(ctx).Info("Took a shard", "shard", l.shard, "of", c.config.Count, "lease", l.name)
 	}
-	return err
+	return err == nil, err
 }
 
 // giveBack gives back leases that are held. What can't be given back expires.

@@ -86,16 +86,16 @@ func (c *coordinator) read(ctx context.Context, l *lease) error {
 	if err != nil {
 		return fmt.Errorf("read the lease %s: %w", l.name, err)
 	}
-	l.observe(object, c.config.Clock.Now())
+	l.observe(object, time.Now())
 	return nil
 }
 
 // write makes this replica the holder, or renews that it is; with no identity it gives the lease back. It fails with
 // a conflict if somebody else has changed the lease since it was read.
 func (c *coordinator) write(ctx context.Context, l *lease, identity string) error {
-	begun := c.config.Clock.Now()
+	begun := time.Now()
 	now := metav1.NewMicroTime(begun)
-	seconds := int32(c.config.Duration / time.Second) // Some seconds.
+	seconds := int32(duration / time.Second)
 	next := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.name}}
 	if l.object != nil {
 		next = l.object.DeepCopy()
@@ -118,7 +118,7 @@ func (c *coordinator) write(ctx context.Context, l *lease, identity string) erro
 	if err != nil {
 		return fmt.Errorf("write the lease %s: %w", l.name, err)
 	}
-	l.observe(written, c.config.Clock.Now())
+	l.observe(written, time.Now())
 	l.held, l.renewed = identity != "", begun
 	return nil
 }
@@ -137,6 +137,6 @@ func (c *coordinator) ask(ctx context.Context, l *lease) error {
 	if err != nil {
 		return fmt.Errorf("ask for the lease %s: %w", l.name, err)
 	}
-	l.observe(written, c.config.Clock.Now())
+	l.observe(written, time.Now())
 	return nil
 }
