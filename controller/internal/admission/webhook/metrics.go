@@ -4,8 +4,8 @@
 package webhook
 
 import (
-	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 // Labels of certificates and webhooks.

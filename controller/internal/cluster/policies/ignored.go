@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
-	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 // ignoredReason is the reason of Events about exceptions that don't count.

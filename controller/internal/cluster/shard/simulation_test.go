@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 )
 
@@ -172,7 +173,7 @@ func leaseName(shard int) string {
 func (r *replica) work(ctx context.Context, set Set) error {
 	r.set(set)
 	<-ctx.Done()
-	time.Sleep(200 * time.Millisecond)
+	clock.RealClock{}.Sleep(200 * time.Millisecond)
 	r.set(Set{})
 	return nil
 }
@@ -225,7 +226,7 @@ func (s *simulation) end(r *replica) {
 // pass lets time pass. A replica that has lost a lease is replaced, as a Deployment does.
 func (s *simulation) pass(some time.Duration) {
 	s.t.Helper()
-	time.Sleep(some)
+	clock.RealClock{}.Sleep(some)
 	synctest.Wait()
 	for _, r := range slices.Clone(s.replicas) {
 		select {
@@ -271,7 +272,7 @@ func simulate(t *testing.T, shards, replicas int, run func(*simulation)) {
 			r.client.slow.Store(false)
 			s.end(r)
 		}
-		time.Sleep(time.Minute)
+		clock.RealClock{}.Sleep(time.Minute)
 	})
 }
 
