@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,7 +75,7 @@ func (s *Source) list(ctx context.Context, transform cache.TransformFunc) (runti
 
 func (s *Source) listOnce(ctx context.Context, transform cache.TransformFunc) (*collected, error) {
 	all := &collected{}
-	options := metav1.ListOptions{Limit: pageSize, LabelSelector: s.config.Labels, FieldSelector: s.config.Fields}
+	options := metav1.ListOptions{Limit: cmp.Or(s.config.PageSize, pageSize), LabelSelector: s.config.Labels, FieldSelector: s.config.Fields}
 	if s.config.Listing != nil {
 		s.config.Listing()
 	}

@@ -46,14 +46,16 @@ type Config struct {
 	Namespace string
 	// Labels and Fields are the selectors of lists and watches; empty for all objects.
 	Labels, Fields string
-	Client         dynamic.Interface
-	Clock          clock.WithTicker
+	// PageSize is how many objects a list reads at a time; 0 means 250.
+	PageSize int64
+	Client   dynamic.Interface
+	Clock    clock.WithTicker
 	// Listing, if not nil, is called when a list begins.
 	Listing func()
 	// Changed is called when the source is listed, when it begins to fail or fails for another reason, with
 	// the error, and when it no longer fails.
 	Changed func(error)
-	// Failed, if not nil, is called for each request that fails.
+	// Failed, if not nil, is called for each request that fails. [Source.State] has the error.
 	Failed func(operation string)
 }
 
@@ -132,9 +134,6 @@ func (s *Source) note(ctx context.Context, operation string, err error) {
 		return // Neither is a failure of the resource: an expired version only requires a new list.
 	}
 	if err != nil {
-		if s.config.Failed != nil {
-			s.config.Failed(operation)
-		}
 		err = fmt.Errorf("%s %s: %w", operation, s.config.Resource.GroupResource(), err)
 	}
 	s.mu.Lock()
@@ -144,6 +143,9 @@ func (s *Source) note(ctx context.Context, operation string, err error) {
 	}
 	s.err = err
 	s.mu.Unlock()
+	if err != nil && s.config.Failed != nil {
+		s.config.Failed(operation)
+	}
 	if news {
 		s.config.Changed(err)
 	}
