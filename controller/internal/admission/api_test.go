@@ -173,10 +173,7 @@ func (r *reader) of(namespace string) []policy.Admitted {
 
 func (r *reader) run(t *testing.T, c *connected) {
 	t.Helper()
-	inbox, err := handoff.NewInbox(handoff.InboxConfig{Client: c.api, Sink: r.take, Flushed: func(context.Context) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inbox := handoff.NewInbox(handoff.InboxConfig{Client: c.api, Sink: r.take, Flushed: func(context.Context) error { return nil }})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- inbox.Run(ctx) }()

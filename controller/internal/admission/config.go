@@ -5,8 +5,6 @@ package admission
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -58,7 +56,7 @@ type Config struct {
 	// per processor.
 	Concurrency int
 	// BodyMemory bounds the bodies of all current requests of each of the two webhooks, in bytes; 0 means
-	// 32 MiB.
+	// 32 MiB. It must have room for the largest body twice.
 	BodyMemory int64
 	// Timeout is the time limit of a request (--webhook-timeout), even if the request allows more, unless a
 	// policy asks for more; 0 means ten seconds.
@@ -69,28 +67,9 @@ type Config struct {
 	Clock clock.WithTicker
 }
 
-func (c *Config) complete() error {
-	var errs []error
-	for name, missing := range map[string]bool{
-		"Client": c.Client == nil, "Catalogs": c.Catalogs == nil, "Policies": c.Policies == nil,
-	} {
-		if missing {
-			errs = append(errs, fmt.Errorf("admission: config: %s is required", name))
-		}
-	}
-	for name, negative := range map[string]bool{
-		"Concurrency": c.Concurrency < 0, "QueueLength": c.QueueLength < 0, "BodyMemory": c.BodyMemory < 0, "Timeout": c.Timeout < 0,
-	} {
-		if negative {
-			errs = append(errs, fmt.Errorf("admission: config: %s is negative; give 0 for the default", name))
-		}
-	}
+func (c *Config) complete() {
 	c.Concurrency = cmp.Or(c.Concurrency, perProcessor*runtime.GOMAXPROCS(0))
-	if c.BodyMemory > 0 && c.BodyMemory < 2*maxBody {
-		errs = append(errs, fmt.Errorf("admission: config: BodyMemory is less than %d, which one request takes", 2*maxBody))
-	}
 	c.BodyMemory = cmp.Or(c.BodyMemory, defaultBodyMemory)
 	c.Timeout = cmp.Or(c.Timeout, policy.DefaultReviewTimeout)
 	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
-	return errors.Join(errs...)
 }

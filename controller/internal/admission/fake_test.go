@@ -183,11 +183,7 @@ func newServer(tb testing.TB, client dynamic.Interface, policies *set, change fu
 	if change != nil {
 		change(&config)
 	}
-	s, err := NewServer(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return NewServer(config)
 }
 
 // pod returns an object as an API server has it once it is admitted.

@@ -45,20 +45,15 @@ type Server struct {
 }
 
 // NewServer returns a server that knows nothing until [Server.Run].
-func NewServer(config Config) (*Server, error) {
-	if err := config.complete(); err != nil {
-		return nil, err
-	}
-	sender, err := handoff.NewSender(handoff.SenderConfig{Client: config.Client, Capacity: config.QueueLength, Clock: config.Clock})
-	if err != nil {
-		return nil, err
-	}
+func NewServer(config Config) *Server {
+	config.complete()
 	s := &Server{
-		config: config, excluded: policy.NeverReviewed(config.Exclude...), sender: sender, announcer: newAnnouncer(&config),
+		config: config, excluded: policy.NeverReviewed(config.Exclude...), announcer: newAnnouncer(&config),
+		sender:     handoff.NewSender(handoff.SenderConfig{Client: config.Client, Capacity: config.QueueLength, Clock: config.Clock}),
 		namespaces: newNamespaces(config.Client, config.Clock),
 	}
 	s.webhooks = map[string]*webhook{PathFail: newWebhook(s, true), PathIgnore: newWebhook(s, false)}
-	return s, nil
+	return s
 }
 
 // Handler returns the handler of [PathFail] and [PathIgnore].

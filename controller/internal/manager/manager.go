@@ -196,11 +196,7 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 		return err
 	}
 	reports := &loading{}
-	parts, err := m.inboxes(replica, shards, scanner, writer)
-	if err != nil {
-		return err
-	}
-	parts = append(parts, writer.Run, scanner.Run)
+	parts := append(m.inboxes(replica, shards, scanner, writer), writer.Run, scanner.Run)
 	ready := replica.ready
 	group, working := errgroup.WithContext(ctx)
 	if shards.First() {
@@ -282,7 +278,7 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 }
 
 // inboxes returns the functions that take results of others: of requests, and of Kyverno if that is configured.
-func (m *Manager) inboxes(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer) ([]func(context.Context) error, error) {
+func (m *Manager) inboxes(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer) []func(context.Context) error {
 	var parts []func(context.Context) error
 	for _, inbox := range []struct {
 		wanted bool
@@ -298,17 +294,14 @@ func (m *Manager) inboxes(replica *replica, shards shard.Set, scanner *scan.Scan
 		}
 		config := inbox.config
 		config.Client, config.Shards, config.Sink, config.Flushed = replica.client, shards, scanner.Admit, writer.Barrier
-		made, err := handoff.NewInbox(config)
-		if err != nil {
-			return nil, err
-		}
+		made := handoff.NewInbox(config)
 		run := made.Run
 		if inbox.after != nil {
 			run = func(ctx context.Context) error { return made.RunAfter(ctx, inbox.after) }
 		}
 		parts = append(parts, run)
 	}
-	return parts, nil
+	return parts
 }
 
 // errUnlessDone returns err, or nil if ctx is done, which explains the error.

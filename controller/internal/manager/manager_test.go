@@ -48,6 +48,21 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %v", flag, errs)
 		}
 	}
+	for want, change := range map[string]func(*Options){
+		"--webhook-url: \"http://localhost\" is not like https://": func(o *Options) { o.WebhookURL = "http://localhost" },
+		"--webhook-url: give https://host:port, without user":      func(o *Options) { o.WebhookURL = "http://me:secret@localhost" },
+		"--webhook-inject-from: \"x\" is not the NAMESPACE/NAME":   func(o *Options) { o.WebhookInjectFrom = "x" },
+		"--admission-exclude-users: \"*\" would exclude":           func(o *Options) { o.AdmissionExcludeUsers = []string{"*"} },
+		"--webhook-timeout: 1m0s":                                  func(o *Options) { o.WebhookTimeout = time.Minute },
+		"--webhook-client-names: says nothing without":             func(o *Options) { o.Admission, o.WebhookClientNames = true, []string{"a"} },
+		"--webhook-service: is required":                           func(o *Options) { o.Admission, o.WebhookService = true, "" },
+	} {
+		options := NewOptions()
+		change(options)
+		if errs := options.Validate(); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) || strings.Contains(errs[0].Error(), "secret") {
+			t.Errorf("%v, want %q", errs, want)
+		}
+	}
 	none := NewOptions()
 	none.AllowedResults = nil
 	if errs := none.Validate(); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "--allowed-results: ") {

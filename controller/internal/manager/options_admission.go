@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -16,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/docket-project/docket/controller/internal/admission/webhook"
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -129,7 +129,7 @@ type AdmissionOptions struct {
 func newAdmissionOptions() AdmissionOptions {
 	return AdmissionOptions{
 		AdmissionPolicies: neededPolicies, AdmissionExcludeNamespaces: []string{"kube-system"},
-		WebhookBindAddress: ":9443", WebhookService: webhookName, WebhookSecret: webhook.DefaultSecret, WebhookTimeout: policy.DefaultReviewTimeout,
+		WebhookBindAddress: ":9443", WebhookService: webhookName, WebhookSecret: webhookName, WebhookTimeout: policy.DefaultReviewTimeout,
 	}
 }
 
@@ -173,9 +173,27 @@ func (o *AdmissionOptions) validate() []error {
 		bad("--webhook-secret: %q is not the name of a Secret", o.WebhookSecret)
 	}
 	if o.WebhookURL != "" {
-		if parsed, err := url.Parse(o.WebhookURL); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
+		parsed, err := url.Parse(o.WebhookURL)
+		switch {
+		case err == nil && (parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != ""):
+			bad("--webhook-url: give https://host:port, without user, query and fragment")
+		case err != nil || parsed.Scheme != "https" || parsed.Host == "":
 			bad("--webhook-url: %q is not like https://10.0.0.1:9443", o.WebhookURL)
 		}
+	}
+	if o.WebhookInjectFrom != "" && len(strings.Split(o.WebhookInjectFrom, "/")) != 2 {
+		bad("--webhook-inject-from: %q is not the NAMESPACE/NAME of a Certificate", o.WebhookInjectFrom)
+	}
+	for _, pattern := range o.AdmissionExcludeUsers {
+		if pattern == "" || pattern == "*" {
+			bad("--admission-exclude-users: %q would exclude nobody or everybody; give names", pattern)
+		}
+	}
+	if o.Admission && o.WebhookClientCA == "" && len(o.WebhookClientNames) > 0 {
+		bad("--webhook-client-names: says nothing without --webhook-client-ca-file; give both")
+	}
+	if o.Admission && o.WebhookCertDir == "" && o.WebhookService == "" && o.WebhookURL == "" {
+		bad("--webhook-service: is required for certificates in a Secret; or give files with --webhook-cert-dir")
 	}
 	if o.WebhookTimeout < minWebhookTimeout || o.WebhookTimeout > maxWebhookTimeout {
 		bad("--webhook-timeout: %v is not from %v to %v", o.WebhookTimeout, minWebhookTimeout, maxWebhookTimeout)

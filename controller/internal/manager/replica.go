@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -95,13 +96,10 @@ func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
 	if err != nil {
 		return err
 	}
-	r.admission, err = admission.NewServer(admission.Config{
+	r.admission = admission.NewServer(admission.Config{
 		Client: r.client, Catalogs: r.served, Policies: r.policyList, All: m.options.AdmissionPolicies == allPolicies, Exclude: m.excluded(),
 		Events: r.kubernetes.CoreV1(), About: r.policyNamed, Timeout: m.options.WebhookTimeout,
 	})
-	if err != nil {
-		return err
-	}
 	config := webhook.Config{
 		Address: m.options.WebhookBindAddress, Handler: tracing.WithTracing(r.admission.Handler(), m.telemetry.Traces, "admission request"), CertDir: m.options.WebhookCertDir,
 		Client: r.kubernetes, Namespace: namespace, Secret: m.options.WebhookSecret, Service: m.options.WebhookService,
@@ -207,8 +205,8 @@ func (m *Manager) registrar(r *replica, recorder record.EventRecorder) (*webhook
 	if err != nil {
 		return nil, err
 	}
-	config := webhook.RegistrarConfig{
-		Client: r.kubernetes, Recorder: recorder, URL: m.options.WebhookURL, FailPath: admission.PathFail, IgnorePath: admission.PathIgnore,
+	return webhook.NewRegistrar(webhook.RegistrarConfig{
+		Client: r.kubernetes, Recorder: recorder, URL: m.options.WebhookURL, Service: types.NamespacedName{Namespace: namespace, Name: m.options.WebhookService}, FailPath: admission.PathFail, IgnorePath: admission.PathIgnore,
 		CABundle: r.webhook.CABundle, InjectFrom: m.options.WebhookInjectFrom,
 		Policies:  func() ([]policy.Policy, bool) { return r.policyList(), r.policies.Current() != nil },
 		Catalog:   r.served.Current,
@@ -218,11 +216,7 @@ func (m *Manager) registrar(r *replica, recorder record.EventRecorder) (*webhook
 		ExcludeNamespaces: append(slices.Clone(m.options.AdmissionExcludeNamespaces), namespace),
 		ExcludeUsers:      append(slices.Clone(m.options.AdmissionExcludeUsers), "system:serviceaccount:"+namespace+":docket-controller"),
 		OwnerClusterRole:  "docket:controller",
-	}
-	if config.URL == "" {
-		config.Service = &webhook.Service{Namespace: namespace, Name: m.options.WebhookService}
-	}
-	return webhook.NewRegistrar(config)
+	}), nil
 }
 
 // excluded returns the resources that are neither scanned nor reviewed at admission.

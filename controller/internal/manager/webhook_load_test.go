@@ -73,12 +73,9 @@ func newLoaded(tb testing.TB) *loaded {
 	tb.Helper()
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "default"}}}
 	policies := []policy.Policy{quickPolicy{}}
-	answers, err := admission.NewServer(admission.Config{
+	answers := admission.NewServer(admission.Config{
 		Client: fake.NewSimpleDynamicClient(runtime.NewScheme(), namespace), Catalogs: noCatalog{}, Policies: func() []policy.Policy { return policies },
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
 	dir := tb.TempDir()
 	roots := issue(tb, dir)
 	server, err := webhook.NewServer(tb.Context(), webhook.Config{Address: "127.0.0.1:0", Handler: answers.Handler(), CertDir: dir, Drain: -1})

@@ -4,8 +4,8 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -85,15 +85,10 @@ type Inbox struct {
 }
 
 // NewInbox returns an inbox that does nothing until [Inbox.Run].
-func NewInbox(config InboxConfig) (*Inbox, error) { return newInbox(config, maxHeld) }
+func NewInbox(config InboxConfig) *Inbox { return newInbox(config, maxHeld) }
 
-func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
-	if config.Client == nil || config.Sink == nil {
-		return nil, errors.New("handoff: config of the inbox: Client and Sink are required")
-	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
+func newInbox(config InboxConfig, capacity int) *Inbox {
+	config.Clock = cmp.Or[clock.WithTicker](config.Clock, clock.RealClock{})
 	from := ours
 	if config.Kyverno {
 		from = kyvernos
@@ -103,7 +98,7 @@ func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
 	}
 	return &Inbox{
 		config: config, origin: from, slots: make(chan struct{}, capacity), news: broadcast.NewTrigger(), holdings: map[types.UID]*holding{},
-	}, nil
+	}
 }
 
 // Run reads EphemeralReports until ctx is done. The next leader reads those that are not deleted by then.

@@ -66,10 +66,7 @@ func (a *api) inbox(t *testing.T, to *sink, capacity int, flushed func(context.C
 
 func (a *api) run(t *testing.T, config InboxConfig, capacity int) func() {
 	t.Helper()
-	i, err := newInbox(config, capacity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := newInbox(config, capacity)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- i.Run(ctx) }()
@@ -287,15 +284,5 @@ func TestInboxSurvivesTrouble(t *testing.T) {
 	stepUntil("it is deleted", func() bool { return len(a.reports(t)) == 0 })
 	if s.taken() != 1 {
 		t.Errorf("it was handed on %d times", s.taken())
-	}
-}
-
-func TestConfigsSayWhatIsMissing(t *testing.T) {
-	t.Parallel()
-	if _, err := NewInbox(InboxConfig{Client: newAPI()}); err == nil {
-		t.Error("an inbox without a sink")
-	}
-	if _, err := NewSender(SenderConfig{}); err == nil {
-		t.Error("a sender without a client")
 	}
 }

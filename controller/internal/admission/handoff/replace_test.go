@@ -65,15 +65,12 @@ func testReplace(t *testing.T) {
 		kyvernoReport(t, "u1", &web, result("a"), result("b")), kyvernoReport(t, "cpol-c", nil, result("a", web, db)), other)
 	to, clock := &sink{atOnce: true}, testingclock.NewFakeClock(time.Now())
 	var ready, written atomic.Bool
-	i, err := NewInbox(InboxConfig{Client: client, Sink: to.take, Clock: clock, Replace: true, Flushed: func(context.Context) error {
+	i := NewInbox(InboxConfig{Client: client, Sink: to.take, Clock: clock, Replace: true, Flushed: func(context.Context) error {
 		if !written.Load() {
 			return errors.New("not written")
 		}
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

@@ -4,8 +4,8 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// DefaultCapacity is the default of [SenderConfig].
-	DefaultCapacity = 10_000
+	// defaultCapacity is the default of [SenderConfig].
+	defaultCapacity = 10_000
 	// maxQueueBytes bounds the results in the queue whatever their number.
 	maxQueueBytes = 64 << 20
 	// parallel is the number of concurrent requests.
@@ -45,7 +45,7 @@ const (
 type SenderConfig struct {
 	// Client creates EphemeralReports.
 	Client dynamic.Interface
-	// Capacity is the number of subjects that can wait; 0 means DefaultCapacity.
+	// Capacity is the number of subjects that can wait; 0 means 10,000.
 	Capacity int
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
@@ -61,17 +61,11 @@ type Sender struct {
 }
 
 // NewSender returns a sender. Until [Sender.Run], it only queues.
-func NewSender(config SenderConfig) (*Sender, error) {
-	if config.Client == nil {
-		return nil, errors.New("handoff: config of the sender: Client is required")
+func NewSender(config SenderConfig) *Sender {
+	return &Sender{
+		client: config.Client, clock: cmp.Or[clock.WithTicker](config.Clock, clock.RealClock{}),
+		queue: newQueue(cmp.Or(config.Capacity, defaultCapacity), maxQueueBytes),
 	}
-	if config.Capacity <= 0 {
-		config.Capacity = DefaultCapacity
-	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
-	return &Sender{client: config.Client, clock: config.Clock, queue: newQueue(config.Capacity, maxQueueBytes)}, nil
 }
 
 // Send queues items about one subject, which must have a UID. It returns at once.

@@ -104,10 +104,7 @@ func (a *api) reports(tb testing.TB) []string {
 // sender returns one that runs until what is returned, or the end of the test, ends it.
 func (a *api) sender(t *testing.T, capacity int) (*Sender, func()) {
 	t.Helper()
-	s, err := NewSender(SenderConfig{Client: a, Capacity: capacity})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := NewSender(SenderConfig{Client: a, Capacity: capacity})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

@@ -23,7 +23,7 @@ func TestBundleOfOthersStays(t *testing.T) {
 	s.bundle = nil
 	config := s.config(client, "inject")
 	config.InjectFrom = "docket-system/webhook"
-	r := newTestRegistrar(t, config)
+	r := NewRegistrar(config)
 	reconcile := func(want string, wantErr error) *admissionregistrationv1.ValidatingWebhookConfiguration {
 		t.Helper()
 		if err := r.reconcile(t.Context()); !errors.Is(err, wantErr) {
@@ -64,7 +64,7 @@ func TestMissingBundleIsSaid(t *testing.T) {
 	s.bundle = nil
 	config := s.config(client, "bundle")
 	config.InjectFrom, config.Recorder = "docket-system/webhook", events
-	r := newTestRegistrar(t, config)
+	r := NewRegistrar(config)
 	last := ""
 	for range 2 { // What was written, and what was found.
 		last = r.report(t.Context(), r.reconcile(t.Context()), last)

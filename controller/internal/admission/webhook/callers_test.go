@@ -90,9 +90,8 @@ func TestCallersFileIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "garbage", []byte("x"))
 	for want, config := range map[string]Config{
-		"--webhook-client-ca-file: open":           {ClientCAFile: filepath.Join(dir, "missing")},
-		"garbage: holds no certificate":            {ClientCAFile: filepath.Join(dir, "garbage")},
-		"says nothing without --webhook-client-ca": {ClientNames: []string{"a"}},
+		"--webhook-client-ca-file: open": {ClientCAFile: filepath.Join(dir, "missing")},
+		"garbage: holds no certificate":  {ClientCAFile: filepath.Join(dir, "garbage")},
 	} {
 		config.Handler, config.CertDir, config.Address = echo(), dir, "127.0.0.1:0"
 		if _, err := NewServer(t.Context(), config); err == nil || !strings.Contains(err.Error(), want) {

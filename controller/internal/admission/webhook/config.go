@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -16,12 +15,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The defaults of a [Config].
-const (
-	DefaultDrain = 5 * time.Second
-	// DefaultSecret is the Secret of the manifests.
-	DefaultSecret = "docket-controller-webhook"
-)
+// DefaultDrain is the default of [Config].
+const DefaultDrain = 5 * time.Second
 
 // Config is what a [Server] needs. Required are Handler, and either CertDir or Client, Namespace, and
 // Service or Hosts.
@@ -45,7 +40,7 @@ type Config struct {
 	Client kubernetes.Interface
 	// Namespace has the Secret and the Service: the namespace of this pod.
 	Namespace string
-	// Secret is [DefaultSecret] if empty (--webhook-secret).
+	// Secret has the certificates (--webhook-secret).
 	Secret string
 	// Service is the name that kube-apiserver calls (--webhook-service).
 	Service string
@@ -62,27 +57,9 @@ type Config struct {
 	Clock clock.WithTicker
 }
 
-func (c *Config) complete() error {
-	if c.Handler == nil {
-		return errors.New("webhook: a handler is required")
-	}
-	if c.ClientCAFile == "" && len(c.ClientNames) > 0 {
-		return errors.New("--webhook-client-names: says nothing without --webhook-client-ca-file; give both")
-	}
-	if c.CertDir == "" {
-		switch {
-		case c.Client == nil:
-			return errors.New("webhook: a client is required for certificates in a Secret")
-		case c.Namespace == "":
-			return errors.New("webhook: the own namespace is required for certificates in a Secret; or give files with --webhook-cert-dir")
-		case c.Service == "" && len(c.Hosts) == 0:
-			return errors.New("--webhook-service: is required for certificates in a Secret; or give files with --webhook-cert-dir")
-		}
-	}
-	c.Secret = cmp.Or(c.Secret, DefaultSecret)
+func (c *Config) complete() {
 	c.Drain = cmp.Or(c.Drain, DefaultDrain)
 	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
-	return nil
 }
 
 // hosts are the names that kube-apiserver may call.

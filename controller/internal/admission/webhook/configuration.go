@@ -75,11 +75,11 @@ func (c *RegistrarConfig) webhooks(chosen selection, before *admissionregistrati
 }
 
 func (c *RegistrarConfig) client(path string, bundle []byte) admissionregistrationv1.WebhookClientConfig {
-	if c.Service == nil {
+	if c.URL != "" {
 		return admissionregistrationv1.WebhookClientConfig{URL: new(c.URL + path), CABundle: bundle}
 	}
 	return admissionregistrationv1.WebhookClientConfig{CABundle: bundle, Service: &admissionregistrationv1.ServiceReference{
-		Namespace: c.Service.Namespace, Name: c.Service.Name, Port: new(c.Service.Port), Path: &path,
+		Namespace: c.Service.Namespace, Name: c.Service.Name, Port: new(int32(servicePort)), Path: &path,
 	}}
 }
 
@@ -117,11 +117,6 @@ func (c *RegistrarConfig) conditions() []admissionregistrationv1.MatchCondition 
 	if users := sortedSet(c.ExcludeUsers); len(users) > 0 {
 		result = append(result, admissionregistrationv1.MatchCondition{
 			Name: "excluded-users", Expression: "!has(request.userInfo.username) || !(" + anyOf("request.userInfo.username", users) + ")",
-		})
-	}
-	if groups := sortedSet(c.ExcludeGroups); len(groups) > 0 {
-		result = append(result, admissionregistrationv1.MatchCondition{
-			Name: "excluded-groups", Expression: "!has(request.userInfo.groups) || !request.userInfo.groups.exists(g, " + anyOf("g", groups) + ")",
 		})
 	}
 	return result

@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 	}
 	client := fake.NewClientset(shipped("ours"), &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
 	s := newSituation(t, enforcing(true, gadgets("metrics"), gadgets("more")))
-	foreign, ours := newTestRegistrar(t, s.config(client, "theirs")), newTestRegistrar(t, s.config(client, "ours"))
+	foreign, ours := NewRegistrar(s.config(client, "theirs")), NewRegistrar(s.config(client, "ours"))
 	background(t, foreign.Run)
 	stop := background(t, ours.Run)
 	end := fmt.Sprintf("%v", float64(server.keeper.Current().Pair.Leaf.NotAfter.Unix()))

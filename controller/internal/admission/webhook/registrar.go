@@ -65,11 +65,9 @@ type Registrar struct {
 }
 
 // NewRegistrar returns one that does nothing until [Registrar.Run].
-func NewRegistrar(config RegistrarConfig) (*Registrar, error) {
-	if err := config.complete(); err != nil {
-		return nil, err
-	}
-	return &Registrar{config: config, trigger: broadcast.NewTrigger()}, nil
+func NewRegistrar(config RegistrarConfig) *Registrar {
+	config.complete()
+	return &Registrar{config: config, trigger: broadcast.NewTrigger()}
 }
 
 // Run keeps the configuration right until ctx is done. Errors are logged, counted, and
@@ -286,7 +284,7 @@ func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistr
 	if err := r.config.Serving(); err != nil {
 		return fmt.Errorf("%w: %w", errWaiting, err)
 	}
-	if r.config.Service == nil || !fails(wanted.Webhooks) || fails(have.Webhooks) {
+	if r.config.URL != "" || !fails(wanted.Webhooks) || fails(have.Webhooks) {
 		return nil
 	}
 	found, err := r.config.Client.DiscoveryV1().EndpointSlices(r.config.Service.Namespace).List(ctx, metav1.ListOptions{

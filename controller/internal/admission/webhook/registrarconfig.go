@@ -5,13 +5,10 @@ package webhook
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -20,36 +17,29 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// The defaults of a [RegistrarConfig].
+// DefaultName is the name of the configuration of the manifests.
+const DefaultName = "docket-controller"
+
 const (
-	DefaultName     = "docket-controller"
-	DefaultPort     = 443
-	DefaultInterval = time.Minute
+	servicePort     = 443
+	defaultInterval = time.Minute
 )
 
-// Service is what kube-apiserver calls.
-type Service struct {
-	Namespace, Name string
-	// Port is [DefaultPort] if 0.
-	Port int32
-}
-
-// RegistrarConfig is what a [Registrar] needs. Required are Client, Service or URL, Policies and
-// Catalog.
+// RegistrarConfig is what a [Registrar] needs: all up to ExcludeUsers but Recorder, InjectFrom and URL.
 type RegistrarConfig struct {
 	Client kubernetes.Interface
 	// Recorder takes Events on a configuration that is missing, or has no bundle; nil for none.
 	Recorder record.EventRecorder
 	// Name names the configuration; [DefaultName] if empty.
 	Name string
-	// Service is called, or URL, to which the paths are added (--webhook-url): just one of both.
-	Service *Service
+	// URL is called, with a path added (--webhook-url); if it is empty, Service is.
 	URL     string
+	Service types.NamespacedName
 	// FailPath and IgnorePath are where the handler answers for policies that are closed, and
 	// for the others.
 	FailPath, IgnorePath string
-	// CABundle returns what the server's certificates are signed by, as PEM. If it is nil or
-	// returns nothing, the configuration keeps what it has.
+	// CABundle returns what the server's certificates are signed by, as PEM. If it returns nothing, the
+	// configuration keeps what it has.
 	CABundle func() []byte
 	// InjectFrom is the namespace/name of a Certificate of cert-manager, which then writes the
 	// bundle. Until it has done so, the configuration never makes kube-apiserver deny requests.
@@ -61,8 +51,7 @@ type RegistrarConfig struct {
 	Catalog func() *served.Catalog
 	// Subscribe has a function called after each change of what the functions above return.
 	Subscribe []func(changed func()) (unsubscribe func())
-	// Serving says why requests can't be answered; nothing is registered before. It is nil if
-	// they always can.
+	// Serving says why requests can't be answered; nothing is registered before.
 	Serving func() error
 
 	// All reports whether the handler evaluates all policies (--admission-policies=all).
@@ -75,9 +64,9 @@ type RegistrarConfig struct {
 	// Requests in ExcludeNamespaces are not sent. They must include the namespace of this pod: its pods
 	// could not start while nobody answers (--admission-exclude-namespaces).
 	ExcludeNamespaces []string
-	// ExcludeUsers and ExcludeGroups are whose requests are not sent; a * at the end stands for
-	// any text (--admission-exclude-users). They must include the user of this pod.
-	ExcludeUsers, ExcludeGroups []string
+	// ExcludeUsers are whose requests are not sent; a * at the end stands for any text
+	// (--admission-exclude-users). They must include the user of this pod.
+	ExcludeUsers []string
 	// OwnerClusterRole is the ClusterRole with which the configuration goes when Docket is
 	// uninstalled; none if empty.
 	OwnerClusterRole string
@@ -85,7 +74,7 @@ type RegistrarConfig struct {
 	// MaxRules is how many rules a webhook may have before it is sent all that there is and
 	// conditions exclude what it must not see; 300 if 0.
 	MaxRules int
-	// Interval is how often the configuration is looked at without a cause; [DefaultInterval] if 0.
+	// Interval is how often the configuration is looked at without a cause; a minute if 0.
 	Interval time.Duration
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
@@ -94,61 +83,11 @@ type RegistrarConfig struct {
 // maxRules is the default of MaxRules: more than the groups of most clusters.
 const maxRules = 300
 
-func (c *RegistrarConfig) complete() error {
-	if c.Client == nil || c.Policies == nil || c.Catalog == nil {
-		return errors.New("webhook: client, policies and catalog are required")
-	}
-	if err := c.completeEndpoint(); err != nil {
-		return err
-	}
-	if c.InjectFrom != "" && len(strings.Split(c.InjectFrom, "/")) != 2 {
-		return fmt.Errorf("webhook: %q is not the namespace/name of a certificate", c.InjectFrom)
-	}
-	for _, pattern := range slices.Concat(c.ExcludeUsers, c.ExcludeGroups) {
-		if pattern == "" || pattern == wildcard {
-			return fmt.Errorf("--admission-exclude-users: %q would exclude nobody or everybody; give names", pattern)
-		}
-	}
-	if c.Timeout < 0 || c.Timeout > policy.MaxReviewTimeout {
-		return fmt.Errorf("--webhook-timeout: %s is not from 1s to %s", c.Timeout, policy.MaxReviewTimeout)
-	}
+func (c *RegistrarConfig) complete() {
+	c.URL = strings.TrimSuffix(c.URL, "/")
 	c.Name = cmp.Or(c.Name, DefaultName)
-	if c.CABundle == nil {
-		c.CABundle = func() []byte { return nil }
-	}
-	if c.Serving == nil {
-		c.Serving = func() error { return nil }
-	}
 	c.Timeout = cmp.Or(c.Timeout, policy.DefaultReviewTimeout)
 	c.MaxRules = cmp.Or(c.MaxRules, maxRules)
-	c.Interval = cmp.Or(c.Interval, DefaultInterval)
+	c.Interval = cmp.Or(c.Interval, defaultInterval)
 	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
-	return nil
-}
-
-func (c *RegistrarConfig) completeEndpoint() error {
-	if (c.Service == nil) == (c.URL == "") {
-		return errors.New("webhook: either a service or a URL is required (--webhook-service, --webhook-url)")
-	}
-	if !strings.HasPrefix(c.FailPath, "/") || !strings.HasPrefix(c.IgnorePath, "/") || c.FailPath == c.IgnorePath {
-		return errors.New("webhook: two different paths are required")
-	}
-	if c.Service == nil {
-		parsed, err := url.Parse(c.URL)
-		if err != nil || parsed.Scheme != "https" || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
-			return errors.New("--webhook-url: give https://host:port, without user, query and fragment")
-		}
-		c.URL = strings.TrimSuffix(c.URL, "/")
-		return nil
-	}
-	service := *c.Service
-	if service.Name == "" || service.Namespace == "" {
-		return errors.New("--webhook-service: name and namespace are required")
-	}
-	if !slices.Contains(c.ExcludeNamespaces, service.Namespace) {
-		return fmt.Errorf("webhook: namespace %s of the service must be excluded: its pods could not start while nobody answers", service.Namespace)
-	}
-	service.Port = cmp.Or(service.Port, DefaultPort)
-	c.Service = &service
-	return nil
 }

@@ -39,9 +39,7 @@ type Server struct {
 
 // NewServer listens; requests are answered once [Server.Run] runs.
 func NewServer(ctx context.Context, config Config) (*Server, error) {
-	if err := config.complete(); err != nil {
-		return nil, err
-	}
+	config.complete()
 	s := &Server{config: config}
 	s.keeper = s.newKeeper()
 	var err error

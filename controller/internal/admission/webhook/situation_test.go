@@ -78,15 +78,6 @@ func testBundle(t *testing.T) []byte {
 	return authority.CertificatePEM
 }
 
-func newTestRegistrar(t *testing.T, config RegistrarConfig) *Registrar {
-	t.Helper()
-	r, err := NewRegistrar(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // shipped is a configuration as the manifests have it.
 func shipped(name string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{nameLabel: ownName}}}
