@@ -140,11 +140,11 @@ func (r *replica) policyNamed(id policy.Identity) (corev1.ObjectReference, bool)
 	if snapshot == nil {
 		return corev1.ObjectReference{}, false
 	}
-	i := slices.IndexFunc(snapshot.Items, func(item *policies.Item) bool { return item.Policy.Identity() == id })
-	if i < 0 {
+	item := snapshot.Find(id)
+	if item == nil {
 		return corev1.ObjectReference{}, false
 	}
-	return snapshot.Items[i].Reference(), true
+	return item.Reference(), true
 }
 
 // support runs what requests and the leader need until ctx is done.

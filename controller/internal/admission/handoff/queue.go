@@ -93,13 +93,7 @@ func (q *queue) put(items []Item, now time.Time) {
 		dropped.WithLabelValues(dropShutdown).Inc()
 		return
 	}
-	subject := items[0].Subject.UID
-	element, known := q.elements[subject]
-	if !known {
-		element = q.order.PushBack(&waiting{subject: subject, items: map[policy.Identity]Item{}, since: now})
-		q.elements[subject] = element
-	}
-	q.merge(element, items)
+	q.merge(items[0].Subject.UID, items, now, q.order.PushBack)
 	q.news.Fire()
 }
 
@@ -107,16 +101,16 @@ func (q *queue) put(items []Item, now time.Time) {
 func (q *queue) giveBack(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	element, known := q.elements[w.subject]
-	if !known {
-		element = q.order.PushFront(&waiting{subject: w.subject, items: map[policy.Identity]Item{}, since: w.since})
-		q.elements[w.subject] = element
-	}
-	q.merge(element, w.sorted())
+	q.merge(w.subject, w.sorted(), w.since, q.order.PushFront)
 }
 
 // merge is called with q.mu.
-func (q *queue) merge(element *list.Element, items []Item) {
+func (q *queue) merge(subject types.UID, items []Item, since time.Time, push func(any) *list.Element) {
+	element, known := q.elements[subject]
+	if !known {
+		element = push(&waiting{subject: subject, items: map[policy.Identity]Item{}, since: since})
+		q.elements[subject] = element
+	}
 	w := element.Value.(*waiting)
 	q.bytes -= w.size
 	for _, item := range items {

@@ -5,6 +5,7 @@ package webhook
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -14,21 +15,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// notByWildcard are the resources that a policy has to name: a wildcard does not mean them.
-func notByWildcard() policy.Exclusion {
-	excluded := policy.NewExclusion()
-	for resource := range policy.NeverReviewed() {
-		excluded[resource] = true
-	}
-	return excluded
-}
-
-// bootstrap are resources that a node needs to join. A wildcard never makes them depend on this
-// webhook: without nodes, its pods could not start.
-func bootstrap() []schema.GroupResource {
-	return []schema.GroupResource{{Resource: "nodes"}, {Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}}
-}
-
 // selection has the rules of the two webhooks.
 type selection struct {
 	fail, ignore *ruleSet
@@ -37,7 +23,9 @@ type selection struct {
 // selectRules collects the rules of all policies.
 func (c *RegistrarConfig) selectRules(policies []policy.Policy, catalog *served.Catalog) selection {
 	chosen := selection{fail: c.newRuleSet(catalog), ignore: c.newRuleSet(catalog)}
-	for _, resource := range bootstrap() {
+	// A node needs them to join. A wildcard never makes them depend on this webhook: without nodes, its pods could not
+	// start.
+	for _, resource := range []schema.GroupResource{{Resource: "nodes"}, {Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}} {
 		chosen.fail.byName[resource] = true
 	}
 	for _, p := range policies {
@@ -70,23 +58,17 @@ func (c *RegistrarConfig) selectRules(policies []policy.Policy, catalog *served.
 
 func (c *RegistrarConfig) newRuleSet(catalog *served.Catalog) *ruleSet {
 	set := &ruleSet{
-		catalog: catalog, always: policy.NeverReviewed(), byName: notByWildcard(),
+		catalog: catalog, always: policy.NeverReviewed(), byName: policy.NewExclusion(),
 		wanted: map[resourceKey]map[admissionv1.Operation]bool{},
 	}
-	for resource := range c.Exclude {
-		set.always[resource], set.byName[resource] = true, true
-	}
+	maps.Copy(set.always, c.Exclude)
+	maps.Copy(set.byName, set.always)
 	return set
 }
 
 // sortedExclusion returns the resources that a webhook for all resources must not be sent.
 func (s *ruleSet) sortedExclusion() []schema.GroupResource {
-	excluded := make([]schema.GroupResource, 0, len(s.byName))
-	for resource := range s.byName {
-		excluded = append(excluded, resource)
-	}
-	slices.SortFunc(excluded, func(a, b schema.GroupResource) int {
+	return slices.SortedFunc(maps.Keys(s.byName), func(a, b schema.GroupResource) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
 	})
-	return excluded
 }
