@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
@@ -18,6 +19,7 @@ import (
 type Cache struct {
 	config Config
 	calls  call.Config
+	source objects.Source
 	index  atomic.Pointer[index]
 	// uses counts queries: the last one of a dataset tells how long ago it was used.
 	uses    atomic.Int64
@@ -38,9 +40,9 @@ type Cache struct {
 	began time.Time
 	ready bool
 
-	// datasets by what they are made from, when they were trimmed last, and which entries have
+	// datasets by where they come from, when they were trimmed last, and which entries have
 	// metrics of their own. Only the planner uses them.
-	datasets map[any]*dataset
+	datasets map[origin]*dataset
 	trimmed  time.Time
 	labeled  map[policy.Entry]bool
 }
@@ -53,13 +55,10 @@ func New(config Config) (*Cache, error) {
 		return nil, err
 	}
 	c := &Cache{
-		config: config,
-		calls: call.Config{
-			REST: config.REST, Timeout: config.CallTimeout, MaxResponse: config.MaxResponse,
-			Allow: config.AllowRanges, Block: config.BlockRanges,
-		},
+		config: config, calls: config.calls(),
+		source:   &objects.Cluster{Client: config.Client, Served: config.Served, Clock: config.Clock},
 		planning: broadcast.NewTrigger(), enforcing: broadcast.NewTrigger(), reporting: broadcast.NewTrigger(),
-		wants: map[policy.Entry]bool{}, undeclared: map[policy.Entry]*undeclared{}, datasets: map[any]*dataset{},
+		wants: map[policy.Entry]bool{}, undeclared: map[policy.Entry]*undeclared{}, datasets: map[origin]*dataset{},
 		kinds: map[string]*declared{},
 	}
 	for _, kind := range entryKinds {

@@ -27,25 +27,16 @@ const (
 // Calls returns what calls have in common: those that policies make themselves follow it as well.
 func (c *Cache) Calls() call.Config { return c.calls }
 
-// calls is an origin: it makes a call again and again.
-type calls struct {
-	request  call.Request
-	interval time.Duration
-}
-
-func (c calls) objects() bool { return false }
-
-// start implements origin.
-func (c calls) start(ctx context.Context, d *dataset) worker {
+// poll has a dataset filled by its call, again and again, until the worker is stopped.
+func (d *dataset) poll(ctx context.Context) worker {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &poller{calls: c, dataset: d, cancel: cancel}
+	p := &poller{dataset: d, cancel: cancel}
 	p.ended.Go(func() { p.run(ctx) })
 	return p
 }
 
 // poller is the worker of a call.
 type poller struct {
-	calls
 	dataset *dataset
 	cancel  context.CancelFunc
 	ended   sync.WaitGroup
@@ -64,8 +55,8 @@ func (p *poller) Stop() {
 }
 
 func (p *poller) run(ctx context.Context) {
-	cache := p.dataset.cache
-	request, err := call.New(cache.calls, p.request)
+	cache, interval := p.dataset.cache, p.dataset.origin.interval
+	request, err := call.New(cache.calls, *p.dataset.origin.call)
 	if err != nil {
 		p.failed(ctx, err) // It was checked before.
 		p.tried.Store(true)
@@ -82,13 +73,13 @@ func (p *poller) run(ctx context.Context) {
 		case <-timer.C():
 		}
 		err := p.once(ctx, request)
-		pause := p.interval
+		pause := interval
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			p.failed(ctx, err)
-			pause = min(retry, p.interval)
+			pause = min(retry, interval)
 			retry = min(2*retry, maxRetry)
 		default:
 			retry = minRetry
@@ -123,7 +114,7 @@ func (p *poller) once(ctx context.Context, request *call.Call) error {
 		return err
 	}
 	p.last = sum
-	p.succeeded(documentData{document})
+	p.succeeded(document)
 	if before.phase == loaded {
 		p.dataset.cache.changes.note(p.dataset, table.Content)
 	}

@@ -18,14 +18,15 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
 
-// The defaults of [Config] and [StaticConfig].
+// The defaults of [Config].
 const (
 	DefaultMaxStale    = 5 * time.Minute
 	DefaultCallTimeout = call.DefaultTimeout
 	DefaultMaxResponse = call.DefaultMaxResponse
 )
 
-// Config is what a [Cache] works with. Client, REST, Served and Engine are required.
+// Config is what a [Cache] works with. Client, REST, Served and Engine are required. A [Static] has a use for Engine and
+// what limits calls only.
 type Config struct {
 	// Client lists and watches.
 	Client dynamic.Interface
@@ -67,4 +68,9 @@ func (c *Config) complete() error {
 	c.Metrics = cmp.Or(c.Metrics, ofProcess)
 	c.Clock = cmp.Or[clock.WithTicker](c.Clock, clock.RealClock{})
 	return nil
+}
+
+// calls returns what calls have in common.
+func (c *Config) calls() call.Config {
+	return call.Config{REST: c.REST, Timeout: c.CallTimeout, MaxResponse: c.MaxResponse, Allow: c.AllowRanges, Block: c.BlockRanges}
 }

@@ -10,8 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/cluster/source"
+	"github.com/docket-project/docket/controller/internal/policy/call"
 )
 
 // data answer expressions: a table of resources, or a document.
@@ -28,12 +30,7 @@ type data interface {
 }
 
 // worker fills a dataset.
-type worker interface {
-	// Decided reports whether there is no point in waiting for the first data.
-	Decided() bool
-	// Stop returns when nothing is done any more.
-	Stop()
-}
+type worker = objects.Worker
 
 // phase says whether the data of a dataset are there.
 type phase int
@@ -68,8 +65,7 @@ type state struct {
 // dataset is data that entries share. Queries read its state; its worker and the planner write it.
 type dataset struct {
 	// title names it in logs.
-	title string
-	// origin makes the worker that fills it.
+	title  string
 	origin origin
 	cache  *Cache
 	state  atomic.Pointer[state]
@@ -93,12 +89,12 @@ type dataset struct {
 	pause   time.Duration
 }
 
-// origin is where data come from.
-type origin interface {
-	// start has a dataset filled until the worker is stopped.
-	start(ctx context.Context, d *dataset) worker
-	// objects reports whether the data are a number of objects.
-	objects() bool
+// origin is where data come from: a selection of objects unless there is a call. Entries with equal origins share data.
+type origin struct {
+	selection objects.Selection
+	// call belongs to one definition, and is the same as long as that is.
+	call     *call.Request
+	interval time.Duration
 }
 
 func newDataset(c *Cache, title string, from origin) *dataset {
@@ -118,7 +114,11 @@ func (d *dataset) start(ctx context.Context) {
 	d.listingSince.Store(0)
 	d.touch()
 	d.set(func(s *state) { *s = state{since: d.cache.config.Clock.Now(), refreshed: s.refreshed} })
-	d.worker = d.origin.start(ctx, d)
+	if d.origin.call != nil {
+		d.worker = d.poll(ctx)
+	} else {
+		d.worker = d.feed(ctx)
+	}
 }
 
 // drop ends loading and drops the data. Queries fail with why.
@@ -158,6 +158,13 @@ func (d *dataset) set(change func(*state)) {
 func (d *dataset) listing() {
 	d.growing.Store(0)
 	d.listingSince.CompareAndSwap(0, d.cache.config.Clock.Now().UnixNano())
+}
+
+// grow counts what is being loaded, and has the limit enforced after each mebibyte.
+func (d *dataset) grow(bytes int64) {
+	if size := d.growing.Add(bytes); size/growth != (size-bytes)/growth {
+		d.cache.enforceSoon()
+	}
 }
 
 // attempted stores the outcome of an attempt that brought no data.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/reach"
@@ -29,36 +30,38 @@ const (
 	maxSeconds = 366 * 24 * 3600
 )
 
-// definition is what an entry asks for. It never changes. One of resource, call, and path is set
-// unless err says what is wrong with it.
+// definition is what an entry asks for, in whichever of the four ways it was declared: an object of either kind, or a
+// policy's resourceCache or apiCall. It never changes.
 type definition struct {
 	// id is how policies refer to it.
 	id policy.Entry
-	// err is why the definition can't work, whatever the cluster has.
+	// err is why the definition can't work, whatever the cluster has. Without one, there is a resource or a call.
 	err error
 
-	resource *wanted
+	resource *objects.Named
 	call     *call.Request
 	interval time.Duration
-	path     *apiPath
+	// path is what the call gets, if that are objects that can be watched instead.
+	path *objects.Selection
 	// open reports whether policies in a namespace may read the entry.
 	open bool
 	// projections are expressions by name, indexes those for the keys of objects.
 	projections, indexes map[string]string
 }
 
-// wanted is a resource as users name it, in a form to look up.
-type wanted struct {
-	// group is the API group if exact; otherwise any group will do.
-	group string
-	exact bool
-	// version is empty for the preferred one.
-	version string
-	// kind is a kind, a plural, a singular or a short name.
-	kind      string
-	namespace string
-	// labels and fields are selectors, filter is an expression; empty for all.
-	labels, fields, filter string
+// locate returns where the data of a valid definition come from: the one thing that all kinds of entries become. The
+// warning says what may be wrong with that.
+func (d *definition) locate(all objects.Kinds) (from origin, warning string, err error) {
+	if d.resource != nil {
+		from.selection, warning, err = objects.Find(all, *d.resource)
+		return from, warning, err
+	}
+	if d.path != nil {
+		if found, watchable := d.path.In(all); watchable {
+			return origin{selection: found}, "", nil
+		}
+	}
+	return origin{call: d.call, interval: d.interval}, "", nil
 }
 
 // names says which projections and indexes there are.
@@ -89,22 +92,8 @@ func title(id policy.Entry) string {
 		if r.Namespace != "" {
 			text += " in namespace " + r.Namespace
 		}
-		return text + selected(r.LabelSelector, r.FieldSelector, r.Filter)
+		return text + objects.Selectors{Labels: r.LabelSelector, Fields: r.FieldSelector, Filter: r.Filter}.String()
 	}
-}
-
-// selected names selectors in errors.
-func selected(labels, fields, filter string) string {
-	var parts []string
-	for _, part := range [][2]string{{"labels", labels}, {"fields", fields}, {"filter", filter}} {
-		if part[1] != "" {
-			parts = append(parts, part[0]+" "+part[1])
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " with " + strings.Join(parts, " and ")
 }
 
 // permit says why a query may not be answered. The author of an entry's object decides whether
@@ -129,19 +118,28 @@ func (d *definition) permit(query policy.Query) error {
 
 // defineInline returns the definition of an entry that a policy declares.
 func defineInline(id policy.Entry, check checker) *definition {
-	d := &definition{id: id}
-	if id.Path != "" {
+	d := &definition{id: id, interval: defaultInterval}
+	switch {
+	case id.Path != "":
+		d.call, d.interval = &call.Request{Path: id.Path}, pathInterval
 		d.path, d.err = parsePath(id.Path)
-		d.interval = pathInterval
-		return d
-	}
-	if id.Service != (policy.EntryService{}) {
+	case id.Service != (policy.EntryService{}):
 		d.call, d.err = serviceRequest(id.Service)
-		d.interval = defaultInterval
-		return d
+	default:
+		d.resource, d.err = parseResource("resourceCache", id.Resource, check)
 	}
-	d.resource, d.err = parseResource("resourceCache", id.Resource, check)
 	return d
+}
+
+// parsePath is [objects.ParsePath] for a field of a policy or an entry.
+func parsePath(path string) (named *objects.Selection, err error) {
+	if err = (&call.Request{Path: path}).Check(); err == nil {
+		named, err = objects.ParsePath(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("apiCall.urlPath: %w", err)
+	}
+	return named, nil
 }
 
 // serviceRequest is the call that a policy declares.

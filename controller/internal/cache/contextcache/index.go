@@ -29,9 +29,7 @@ type entry struct {
 	definition *definition
 	data       *dataset
 	err        error
-	// selection is what a resource is resolved to; nil for calls.
-	selection *selection
-	// warning is what may be wrong with that.
+	// warning is what may be wrong with where the data come from.
 	warning string
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 // Values of labels.

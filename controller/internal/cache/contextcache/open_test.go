@@ -51,13 +51,11 @@ func TestEntriesAreClosedToNamespacedPolicies(t *testing.T) {
 // TestStaticEntriesAreClosedToNamespacedPolicies: the same without a cluster.
 func TestStaticEntriesAreClosedToNamespacedPolicies(t *testing.T) {
 	t.Parallel()
-	static, err := contextcache.NewStatic(contextcache.StaticConfig{
-		Engine: engine(), Resources: objects(t, staticResources), Entries: objects(t, staticEntries+`
+	static, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, documents(t, staticResources), read(t, staticEntries+`
 ---
 {apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: open}, spec: {allowNamespacedPolicies: true, resource: {kind: Ingress}}}
 ---
-{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: unclear}, spec: {allowNamespacedPolicies: "yes", resource: {kind: Ingress}}}`),
-	})
+{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: unclear}, spec: {allowNamespacedPolicies: "yes", resource: {kind: Ingress}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
@@ -173,7 +174,7 @@ func (r *reader) global(d *definition, spec map[string]any, check checker) {
 			r.errs = append(r.errs, err)
 			return
 		}
-		wanted.exact = true // No group is the core group here.
+		wanted.Exact = true // No group is the core group here.
 		d.resource = wanted
 	default:
 		const path = "spec.apiCall"
@@ -291,12 +292,8 @@ func (r *reader) interval(interval time.Duration, field string) time.Duration {
 }
 
 // parseResource reads a resource as users name it. path names the field in errors.
-func parseResource(path string, named policy.EntryResource, check checker) (*wanted, error) {
-	result := &wanted{
-		version: named.Version, kind: named.Kind, namespace: named.Namespace,
-		labels: named.LabelSelector, fields: named.FieldSelector, filter: named.Filter,
-	}
-	fail := func(field, format string, args ...any) (*wanted, error) {
+func parseResource(path string, named policy.EntryResource, check checker) (*objects.Named, error) {
+	fail := func(field, format string, args ...any) (*objects.Named, error) {
 		return nil, fmt.Errorf("%s.%s: %w", path, field, fmt.Errorf(format, args...))
 	}
 	if named.Kind == "" {
@@ -313,22 +310,19 @@ func parseResource(path string, named policy.EntryResource, check checker) (*wan
 	if field, err := checkSelected(named, check); err != nil {
 		return fail(field, "%w", err)
 	}
+	result := &objects.Named{EntryResource: named}
 	group, version := splitGroup(named.Group)
 	if version != "" {
-		if result.version != "" && result.version != version {
+		if named.Version != "" && named.Version != version {
 			return fail("group", "%q has another version than %q in version: leave one of them out", named.Group, named.Version)
 		}
-		result.version = version
+		result.Version = version
 	}
-	switch group {
-	case "": // Any.
-	case "core":
-		result.exact = true
-	default:
-		if problems := validation.IsDNS1123Subdomain(group); len(problems) > 0 {
-			return fail("group", "%q is not an API group such as apps or networking.k8s.io", named.Group)
-		}
-		result.group, result.exact = group, true
+	result.Group, result.Exact = group, group != ""
+	if group == "core" {
+		result.Group = ""
+	} else if problems := validation.IsDNS1123Subdomain(group); result.Exact && len(problems) > 0 {
+		return fail("group", "%q is not an API group such as apps or networking.k8s.io", named.Group)
 	}
 	return result, nil
 }

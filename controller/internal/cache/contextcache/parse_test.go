@@ -11,11 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/kyverno/go-jmespath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/cache/table"
-	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
@@ -126,7 +124,11 @@ projections: [{name: p, jmesPath: a.b}]`)
 
 func TestGroupsAsUsersWriteThem(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]wanted{
+	type named struct {
+		group, version string
+		exact          bool
+	}
+	for text, want := range map[string]named{
 		"":                          {},
 		"apps":                      {group: "apps", exact: true},
 		"apis/networking.k8s.io":    {group: "networking.k8s.io", exact: true},
@@ -138,89 +140,18 @@ func TestGroupsAsUsersWriteThem(t *testing.T) {
 		"v1":                        {version: "v1", exact: true},
 		"core":                      {exact: true},
 	} {
-		want.kind = "k"
 		got, err := parseResource("x", policy.EntryResource{Group: text, Kind: "k"}, nil)
-		if err != nil || *got != want {
+		if err != nil || (named{got.Group, got.Version, got.Exact}) != want || got.Kind != "k" {
 			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
 }
 
-func TestPaths(t *testing.T) {
+func TestPathsThatAreNone(t *testing.T) {
 	t.Parallel()
-	services := schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	all := &staticWorld{resources: []served.Resource{
-		{GroupVersionResource: services, Kind: "Service", Namespaced: true, Watchable: true},
-		{GroupVersionResource: nodes, Kind: "Node", Watchable: true},
-		{GroupVersionResource: schema.GroupVersionResource{Group: "m.x", Version: "v1", Resource: "pods"}, Kind: "PodMetrics", Namespaced: true},
-	}}
-	for path, want := range map[string]*selection{
-		"/api/v1/services":                                 {},
-		"/api/v1/namespaces/x/services":                    {namespace: "x"},
-		"/api/v1/namespaces/x/services/":                   {namespace: "x"},
-		"/api/v1/namespaces/x/services/a":                  {namespace: "x", name: "a"},
-		"/api/v1/nodes/a":                                  {name: "a"},
-		"/api/v1/services?labelSelector=a%3Db,c":           {labels: "a=b,c"},
-		"/api/v1/services?fieldSelector=metadata.name%3Dx": {fields: "metadata.name=x"},
-		"/api/v1/services?limit=5":                         nil,
-		"/api/v1/namespaces/x/services/a/status":           nil,
-		"/api/v1/namespaces/x/services/a?x=y":              nil,
-		"/api/v1/services/a":                               nil,
-		"/api/v2/services":                                 nil,
-		"/api/v1/unknown":                                  nil,
-		"/apis/m.x/v1/pods":                                nil,
-		"/version":                                         nil,
-		"/apis":                                            nil,
-		"/api/v1/namespaces/x/nodes":                       nil,
-		"/apis/apps/v1":                                    nil,
-	} {
-		parsed, err := parsePath(path)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		got, watchable := findPath(all, parsed)
-		got.resource = served.Resource{}
-		if watchable != (want != nil) || (want != nil && got != *want) {
-			t.Errorf("%s: %v, %+v; want %+v", path, watchable, got, want)
-		}
-	}
-	for _, path := range []string{"", "api/v1", "//host/x", "/api/v1/services?labelSelector=%3D%3D", "/api/v1/services?a=%zz"} {
-		if _, err := parsePath(path); err == nil || !strings.Contains(err.Error(), "apiCall.urlPath") {
+	for _, path := range []string{"api/v1", "//host/x", "/api/v1/services?labelSelector=%3D%3D", "/api/v1/services?a=%zz"} {
+		if err := defineInline(policy.Entry{Path: path}, nil).err; err == nil || !strings.Contains(err.Error(), "apiCall.urlPath") {
 			t.Errorf("%q: %v", path, err)
 		}
-	}
-}
-
-// TestPreferredGroup promises the first group in the API's order that can be listed, whatever the version.
-func TestPreferredGroup(t *testing.T) {
-	t.Parallel()
-	resource := func(group, version string, watchable bool) served.Resource {
-		return served.Resource{
-			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: "things"}, Kind: "Thing", Watchable: watchable,
-		}
-	}
-	all := &staticWorld{resources: []served.Resource{
-		resource("none", "v1", false), resource("b", "v2", true), resource("a", "v1", true), resource("b", "v1", true),
-	}}
-	for _, test := range []struct {
-		wanted  wanted
-		group   string
-		warning string
-	}{
-		{wanted{kind: "things"}, "b", "b is used"},
-		{wanted{kind: "things", version: "v1"}, "b", "set group to one of a, b"},
-		{wanted{kind: "things", version: "v2"}, "b", ""},
-		{wanted{kind: "things", group: "a", exact: true}, "a", ""},
-	} {
-		found, warning, err := find(all, &test.wanted)
-		if err != nil || found.resource.Group != test.group || !strings.Contains(warning, test.warning) || (test.warning == "") != (warning == "") {
-			t.Errorf("%+v: %s, %q, %v", test.wanted, found, warning, err)
-		}
-	}
-	all.resources = append(all.resources, resource("", "v1", true))
-	if found, warning, err := find(all, &wanted{kind: "things"}); err != nil || found.resource.Group != "" || warning != "" {
-		t.Errorf("the core group: %s, %q, %v", found, warning, err)
 	}
 }

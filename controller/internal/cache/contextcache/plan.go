@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -45,7 +44,7 @@ func (c *Cache) plan(ctx context.Context) {
 	before := c.index.Load()
 	used := map[*dataset]bool{}
 	for _, definition := range c.definitions(next, before) {
-		e := c.resolve(ctx, catalog, definition)
+		e := c.resolve(ctx, definition)
 		next.entries[definition.id] = e
 		if known := before.entries[definition.id]; e.warning != "" && (known == nil || known.warning != e.warning) {
 			klog.FromContext(ctx).Info("Warning: "+e.warning, "entry", title(definition.id))
@@ -95,45 +94,27 @@ func (c *Cache) definitions(next, before *index) []*definition {
 }
 
 // resolve finds the data of a definition, and starts them if they are new.
-func (c *Cache) resolve(ctx context.Context, catalog *served.Catalog, d *definition) *entry {
+func (c *Cache) resolve(ctx context.Context, d *definition) *entry {
 	e := &entry{definition: d, err: d.err}
-	switch {
-	case e.err != nil:
+	all := c.source.Kinds()
+	if d.err != nil || all == nil && (d.resource != nil || d.path != nil) {
 		return e
-	case d.call != nil:
-		// By address: it is the same as long as the definition is.
-		e.data = c.dataset(ctx, d.call, title(d.id), calls{*d.call, d.interval})
-		return e
-	case catalog == nil:
-		return e
-	case d.path != nil:
-		found, watchable := findPath(catalog, d.path)
-		if !watchable {
-			e.data = c.dataset(ctx, d.path.text, title(d.id), calls{d.path.request(), d.interval})
-			return e
-		}
-		e.selection = &found
-	default:
-		found, warning, err := find(catalog, d.resource)
-		if err != nil {
-			e.err = err
-			return e
-		}
-		e.selection, e.warning = &found, warning
 	}
-	e.data = c.dataset(ctx, *e.selection, e.selection.String(), resources{*e.selection})
-	return e
-}
-
-func (c *Cache) dataset(ctx context.Context, key any, title string, from origin) *dataset {
-	d := c.datasets[key]
-	if d == nil {
-		d = newDataset(c, title, from)
-		c.datasets[key] = d
-		d.start(ctx)
+	var from origin
+	if from, e.warning, e.err = d.locate(all); e.err != nil {
+		return e
+	}
+	if e.data = c.datasets[from]; e.data == nil {
+		title := title(d.id)
+		if from.call == nil {
+			title = from.selection.String()
+		}
+		e.data = newDataset(c, title, from)
+		c.datasets[from] = e.data
+		e.data.start(ctx)
 		klog.FromContext(ctx).V(2).Info("The context cache loads data", "data", title)
 	}
-	return d
+	return e
 }
 
 func (c *Cache) stop() {

@@ -7,40 +7,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
+	"net/http"
+	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
 
-// StaticConfig is what a [Static] works with. Engine is required.
-type StaticConfig struct {
-	Engine *table.Engine
-	// Entries are CachedContextEntry and GlobalContextEntry objects; others are left out.
-	Entries []*unstructured.Unstructured
-	// Resources are all there are in the world. They are not changed.
-	Resources []*unstructured.Unstructured
-	// CallTimeout, MaxResponse, AllowRanges and BlockRanges are as in [Config].
-	CallTimeout              time.Duration
-	MaxResponse              int64
-	AllowRanges, BlockRanges []netip.Prefix
-}
-
-// Static is a context cache without a cluster: over resources that never change, and services that
-// are called once, when an entry is first used. It implements [policy.Entries]. A kind without any
-// resources is not an error: whether it exists is not known here.
+// Static is a context cache without a cluster: over documents that never change, and services that are called once,
+// when an entry is first used. It implements [policy.Entries]. A kind without any objects is not an error: whether it
+// exists is not known here.
 type Static struct {
-	engine *table.Engine
-	calls  call.Config
-	world  *staticWorld
-	// objects are the entries that objects declare; it never changes.
-	objects *index
+	engine    *table.Engine
+	calls     call.Config
+	documents *objects.Documents
+	// declared are the entries that objects declare; it never changes.
+	declared *index
 
 	mu sync.Mutex
 	// loads are the results of loading entries, by entry.
@@ -59,34 +47,29 @@ type staticLoad struct {
 	err  error
 }
 
-// NewStatic returns a context cache over objects that never change. Entries that are invalid give
-// errors when they are used; two of one name are an error here.
-func NewStatic(config StaticConfig) (*Static, error) {
+// NewStatic returns a context cache over documents, and the CachedContextEntry and GlobalContextEntry objects among
+// entries. Entries that are invalid give errors when they are used; two of one name are an error here.
+func NewStatic(config Config, documents *objects.Documents, entries []*unstructured.Unstructured) (*Static, error) {
 	if config.Engine == nil {
-		return nil, errors.New("context cache: StaticConfig.Engine is required")
+		return nil, errors.New("context cache: Config.Engine is required")
 	}
 	s := &Static{
-		engine: config.Engine,
-		calls: call.Config{
-			Timeout: config.CallTimeout, MaxResponse: config.MaxResponse,
-			Allow: config.AllowRanges, Block: config.BlockRanges,
-		},
-		world: newStaticWorld(config.Resources),
-		objects: &index{entries: map[policy.Entry]*entry{}, kinds: map[string]kindState{
-			policy.CachedContextEntry: {decided: true}, policy.GlobalContextEntry: {decided: true},
-		}},
-		loads: map[policy.Entry]*staticLoad{},
+		engine: config.Engine, calls: config.calls(), documents: documents,
+		declared: &index{entries: map[policy.Entry]*entry{}, kinds: map[string]kindState{}},
+		loads:    map[policy.Entry]*staticLoad{},
 	}
-	for _, object := range config.Entries {
-		kind := object.GetKind()
-		if object.GroupVersionKind().Group != policy.KyvernoGroup || (kind != policy.CachedContextEntry && kind != policy.GlobalContextEntry) {
+	for _, kind := range entryKinds {
+		s.declared.kinds[kind] = kindState{decided: true}
+	}
+	for _, object := range entries {
+		if object.GroupVersionKind().Group != policy.KyvernoGroup || !slices.Contains(entryKinds, object.GetKind()) {
 			continue
 		}
 		d := define(object, config.Engine)
-		if s.objects.entries[d.id] != nil {
+		if s.declared.entries[d.id] != nil {
 			return nil, fmt.Errorf("%s: is there twice", title(d.id))
 		}
-		s.objects.entries[d.id] = &entry{definition: d}
+		s.declared.entries[d.id] = &entry{definition: d}
 	}
 	return s, nil
 }
@@ -104,7 +87,7 @@ func (s *Static) Query(ctx context.Context, query policy.Query) (any, error) {
 }
 
 func (s *Static) query(ctx context.Context, query policy.Query) (any, error) {
-	found, err := s.objects.find(query.Entry)
+	found, err := s.declared.find(query.Entry)
 	if err != nil {
 		return nil, err
 	}
@@ -150,38 +133,45 @@ func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
 	return load
 }
 
-// load gets the data of a definition.
+// load gets the data of a definition. All paths are of documents here, whether they could be watched in a cluster or
+// would be called.
 func (s *Static) load(ctx context.Context, d *definition) (data, error) {
-	path := d.path
+	from, warning, err := d.locate(s.documents)
+	var absent *objects.AbsentError
 	switch {
-	case d.resource != nil:
-		found, warning, err := find(s.world, d.resource)
-		var absent *absentError
-		if errors.As(err, &absent) {
-			return table.NewTable(s.engine, table.Header{APIVersion: "v1"}), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if warning != "" {
-			return nil, fmt.Errorf("%s (there is no cluster that prefers one)", warning)
-		}
-		return s.world.data(s.engine, found)
-	case d.call != nil && d.call.Path == "":
-		return s.call(ctx, *d.call)
-	case d.call != nil:
-		if d.call.Method != "" && d.call.Method != "GET" {
-			return nil, fmt.Errorf("%s %s: there is no cluster to ask", d.call.Method, d.call.Path)
-		}
-		var err error
-		if path, err = parsePath(d.call.Path); err != nil {
-			return nil, err
-		}
+	case errors.As(err, &absent):
+		return table.NewTable(s.engine, table.Header{APIVersion: "v1"}), nil
+	case err != nil:
+		return nil, err
+	case warning != "":
+		return nil, fmt.Errorf("%s (there is no cluster that prefers one)", warning)
+	case from.call == nil:
+		return s.read(ctx, from.selection)
+	case from.call.Path == "":
+		return s.call(ctx, *from.call)
+	case from.call.Method != "" && from.call.Method != http.MethodGet:
+		return nil, fmt.Errorf("%s %s: there is no cluster to ask", from.call.Method, from.call.Path)
 	}
-	if !path.watchable {
-		return nil, fmt.Errorf("GET %s: there is no cluster to ask, and it is not the path of a list", path.text)
+	named, err := parsePath(from.call.Path)
+	if err != nil {
+		return nil, err
 	}
-	return s.world.data(s.engine, s.world.selection(path))
+	if named == nil {
+		return nil, fmt.Errorf("GET %s: there is no cluster to ask, and it is not the path of a list", from.call.Path)
+	}
+	found, _ := named.In(s.documents)
+	return s.read(ctx, found)
+}
+
+// read returns what the documents have of a selection.
+func (s *Static) read(ctx context.Context, of objects.Selection) (data, error) {
+	into := newStore(s.engine, of)
+	var failed error
+	s.documents.Feed(ctx, of, into, objects.Progress{Changed: func(err error) { failed = err }})
+	if failed != nil {
+		return nil, failed
+	}
+	return into.data()
 }
 
 func (s *Static) call(ctx context.Context, request call.Request) (data, error) {
@@ -194,9 +184,5 @@ func (s *Static) call(ctx context.Context, request call.Request) (data, error) {
 	if err != nil {
 		return nil, err
 	}
-	document, err := table.NewDocument(s.engine, answer)
-	if err != nil {
-		return nil, err
-	}
-	return documentData{document}, nil
+	return table.NewDocument(s.engine, answer)
 }

@@ -14,11 +14,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// objects reads YAML documents.
-func objects(tb testing.TB, text string) []*unstructured.Unstructured {
+// documents are the objects of YAML documents, as a scan of files gives them.
+func documents(tb testing.TB, text string) *objects.Documents {
+	tb.Helper()
+	return objects.NewDocuments(read(tb, text))
+}
+
+// read reads YAML documents.
+func read(tb testing.TB, text string) []*unstructured.Unstructured {
 	tb.Helper()
 	var list []*unstructured.Unstructured
 	for document := range strings.SplitSeq(text, "\n---\n") {
@@ -65,9 +72,7 @@ const staticEntries = `
 
 func TestStaticAnswersLikeACluster(t *testing.T) {
 	t.Parallel()
-	static, err := contextcache.NewStatic(contextcache.StaticConfig{
-		Engine: engine(), Entries: objects(t, staticEntries), Resources: objects(t, staticResources),
-	})
+	static, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, documents(t, staticResources), read(t, staticEntries))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,16 +131,14 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 // TestProjectionsAndIndexes: those of a CachedContextEntry are over the list that its other expressions are over.
 func TestProjectionsAndIndexes(t *testing.T) {
 	t.Parallel()
-	static, err := contextcache.NewStatic(contextcache.StaticConfig{
-		Engine: engine(), Resources: objects(t, staticResources), Entries: objects(t, `
+	static, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, documents(t, staticResources), read(t, `
 apiVersion: kyverno.io/v2alpha1
 kind: CachedContextEntry
 metadata: {name: ingress}
 spec:
   resource: {kind: Ingress}
   projections: [{name: hosts, jmesPath: "items[].spec.rules[].host"}]
-  indexes: [{name: byHost, jmesPath: "spec.rules[].host"}, {name: broken, jmesPath: "join('/', [metadata.name, spec.none])"}]`),
-	})
+  indexes: [{name: byHost, jmesPath: "spec.rules[].host"}, {name: broken, jmesPath: "join('/', [metadata.name, spec.none])"}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,14 +171,12 @@ func TestStaticCallsOnce(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 	})
 	entry := func(name string, s *service) *unstructured.Unstructured {
-		object := objects(t, `{"apiVersion":"kyverno.io/v2alpha1","kind":"CachedContextEntry","spec":`+apiCall(t, s.URL, s.bundle)+`}`)[0]
+		object := read(t, `{"apiVersion":"kyverno.io/v2alpha1","kind":"CachedContextEntry","spec":`+apiCall(t, s.URL, s.bundle)+`}`)[0]
 		object.SetName(name)
 		return object
 	}
-	static, err := contextcache.NewStatic(contextcache.StaticConfig{
-		Engine: engine(), Entries: []*unstructured.Unstructured{entry("up", s), entry("down", down)},
-		AllowRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-	})
+	static, err := contextcache.NewStatic(contextcache.Config{Engine: engine(), AllowRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		objects.NewDocuments(nil), []*unstructured.Unstructured{entry("up", s), entry("down", down)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,8 +196,8 @@ func TestStaticCallsOnce(t *testing.T) {
 
 func TestStaticRefusesTwoEntriesOfOneName(t *testing.T) {
 	t.Parallel()
-	twice := append(objects(t, staticEntries), objects(t, staticEntries)...)
-	if _, err := contextcache.NewStatic(contextcache.StaticConfig{Engine: engine(), Entries: twice}); err == nil || !strings.Contains(err.Error(), "twice") {
+	twice := append(read(t, staticEntries), read(t, staticEntries)...)
+	if _, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, objects.NewDocuments(nil), twice); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
 	}
 }

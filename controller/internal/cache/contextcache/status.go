@@ -244,12 +244,12 @@ func setCondition(list *[]metav1.Condition, condition metav1.Condition, recent b
 
 // measure adds what is known of the data.
 func measure(status *Status, e *entry) {
-	if e.selection != nil {
-		r := e.selection.resource
-		status.Resource = &StatusResource{Group: r.Group, Version: r.Version, Resource: r.Resource}
-	}
 	if e.data == nil {
 		return
+	}
+	objects := e.data.origin.call == nil
+	if r := e.data.origin.selection.Resource; objects {
+		status.Resource = &StatusResource{Group: r.Group, Version: r.Version, Resource: r.Resource}
 	}
 	s := e.data.state.Load()
 	if !s.refreshed.IsZero() {
@@ -260,7 +260,7 @@ func measure(status *Status, e *entry) {
 	}
 	size := s.data.Bytes()
 	status.Bytes = &size
-	if e.data.origin.objects() {
+	if objects {
 		count := int64(s.data.Len())
 		status.Objects = &count
 	}

@@ -17,6 +17,8 @@ import (
 type Document struct {
 	engine *Engine
 	value  any
+	// absent is why there is no value.
+	absent error
 	bytes  int64
 
 	mu      sync.Mutex
@@ -42,10 +44,23 @@ func NewDocument(engine *Engine, data []byte) (*Document, error) {
 	return d, nil
 }
 
+// NoDocument stands for one that does not exist: all its answers are the error.
+func NoDocument(why error) *Document {
+	return &Document{absent: why, results: newLRU[*Expression, *memo](maxResultBytes)}
+}
+
+// Document returns a document of an object.
+func (p *Packed) Document(engine *Engine) (*Document, error) {
+	return NewDocument(engine, []byte(p.data))
+}
+
 // Search returns the result of an expression, which may call the data by any of aliases. The result
 // belongs to all: nobody may change it. It waits for others who compute the same as long as ctx
-// lasts.
-func (d *Document) Search(ctx context.Context, expression string, aliases ...string) (any, error) {
+// lasts. A document has no shapes.
+func (d *Document) Search(ctx context.Context, _ Shape, expression string, aliases ...string) (any, error) {
+	if d.absent != nil {
+		return nil, d.absent
+	}
 	x, err := d.engine.Compile(expression, aliases...)
 	if err != nil {
 		return nil, err
@@ -129,3 +144,14 @@ func (d *Document) Shrink() {
 	defer d.mu.Unlock()
 	d.results = newLRU[*Expression, *memo](maxResultBytes)
 }
+
+// Len is the number of documents.
+func (d *Document) Len() int {
+	if d.absent != nil {
+		return 0
+	}
+	return 1
+}
+
+// Problem returns nil: a document that does not exist is no problem of the data.
+func (d *Document) Problem() error { return nil }

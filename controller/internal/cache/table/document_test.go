@@ -66,25 +66,25 @@ func TestDocumentAnswers(t *testing.T) {
 		"servers[0].answer || answer.own":     `"x"`,
 		"{a: answer.own, b: servers[0].name}": `{"a":"x","b":"b"}`,
 	} {
-		first, err := d.Search(t.Context(), expression, "answer", "own")
+		first, err := d.Search(t.Context(), List, expression, "answer", "own")
 		if err != nil {
 			t.Fatalf("%s: %v", expression, err)
 		}
 		if got := textOf(t, first); got != want {
 			t.Errorf("%s: %s, want %s", expression, got, want)
 		}
-		if second, _ := d.Search(t.Context(), expression, "answer", "own"); !same(first, second) {
+		if second, _ := d.Search(t.Context(), List, expression, "answer", "own"); !same(first, second) {
 			t.Errorf("%s is computed twice", expression)
 		}
 	}
-	if a, _ := d.Search(t.Context(), "random()"); a != float64(1) {
+	if a, _ := d.Search(t.Context(), List, "random()"); a != float64(1) {
 		t.Error(a)
 	}
-	if a, _ := d.Search(t.Context(), "random()"); a != float64(2) {
+	if a, _ := d.Search(t.Context(), List, "random()"); a != float64(2) {
 		t.Error("a random number is kept")
 	}
 	for _, expression := range []string{"nothing", "servers[", "length(own, own)"} {
-		if _, err := d.Search(t.Context(), expression); err == nil || !strings.Contains(err.Error(), expression) {
+		if _, err := d.Search(t.Context(), List, expression); err == nil || !strings.Contains(err.Error(), expression) {
 			t.Errorf("%s: %v", expression, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestDocumentAnswers(t *testing.T) {
 		t.Errorf("%d bytes, %d before", d.Bytes(), bytes)
 	}
 	d.engine.MaxResult = 40
-	if _, err := d.Search(t.Context(), "servers"); err == nil || !strings.Contains(err.Error(), "larger than 40 bytes") {
+	if _, err := d.Search(t.Context(), List, "servers"); err == nil || !strings.Contains(err.Error(), "larger than 40 bytes") {
 		t.Error(err)
 	}
 	for _, text := range []string{"", "<html>", "{} {}", `{"a":`} {
@@ -107,7 +107,7 @@ func TestDocumentAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value, err := list.Search(t.Context(), "answer[0]", "answer"); value != "a" || err != nil {
+	if value, err := list.Search(t.Context(), List, "answer[0]", "answer"); value != "a" || err != nil {
 		t.Error(value, err)
 	}
 }

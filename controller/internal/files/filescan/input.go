@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -126,14 +127,12 @@ func (in *Input) loadFiles(l *Loaded) error {
 	}
 	in.note(set.LeftOut...)
 	l.Sorted, l.Kinds = sorted, Defined(set.Objects)
-	static := contextcache.StaticConfig{
-		Engine: in.Cache.Engine, CallTimeout: in.Cache.CallTimeout, AllowRanges: in.Cache.AllowRanges, BlockRanges: in.Cache.BlockRanges,
-	}
+	var entries []*unstructured.Unstructured
 	if len(in.Resources) > 0 {
-		static.Entries, static.Resources = plain(append(sorted.Entries, Sort(set.Objects, in.namespace()).Entries...)), plain(set.Objects)
+		entries = plain(append(sorted.Entries, Sort(set.Objects, in.namespace()).Entries...))
 		broken = in.takeFiles(l, set.Objects)
 	}
-	cached, err := contextcache.NewStatic(static)
+	cached, err := contextcache.NewStatic(in.Cache, objects.NewDocuments(plain(set.Objects)), entries)
 	if err == nil {
 		l.Compiler, err = in.ForFiles(cached)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
@@ -42,9 +43,8 @@ func shopService(tb testing.TB, name string, port int, ip string) *unstructured.
 func entriesWith(tb testing.TB, entry string, resources ...*unstructured.Unstructured) policy.Entries {
 	tb.Helper()
 	functions, impure := classic.Functions()
-	entries, err := contextcache.NewStatic(contextcache.StaticConfig{
-		Engine: table.NewEngine(functions, impure...), Entries: []*unstructured.Unstructured{enginetest.Object(tb, entry)}, Resources: resources,
-	})
+	entries, err := contextcache.NewStatic(contextcache.Config{Engine: table.NewEngine(functions, impure...)},
+		objects.NewDocuments(resources), []*unstructured.Unstructured{enginetest.Object(tb, entry)})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
@@ -117,20 +118,20 @@ func BenchmarkLookup(b *testing.B) {
 // staticEntries returns a context cache with both lists.
 func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 	b.Helper()
-	static := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
+	declared := []*unstructured.Unstructured{
 		enginetest.Object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
 		enginetest.Object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
 		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
 		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
-	}}
+	}
 	functions, impure := classic.Functions()
-	static.Engine = table.NewEngine(functions, impure...)
+	var resources []*unstructured.Unstructured
 	for _, list := range lists {
 		for _, item := range list {
-			static.Resources = append(static.Resources, &unstructured.Unstructured{Object: item.(map[string]any)})
+			resources = append(resources, &unstructured.Unstructured{Object: item.(map[string]any)})
 		}
 	}
-	entries, err := contextcache.NewStatic(static)
+	entries, err := contextcache.NewStatic(contextcache.Config{Engine: table.NewEngine(functions, impure...)}, objects.NewDocuments(resources), declared)
 	if err != nil {
 		b.Fatal(err)
 	}

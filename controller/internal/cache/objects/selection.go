@@ -1,0 +1,148 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/docket-project/docket/controller/internal/cluster/served"
+)
+
+// Selection is what to take of a resource. It is comparable.
+type Selection struct {
+	Resource served.Resource
+	// Namespace is empty for all.
+	Namespace string
+	Selectors
+	// Name limits it to one object, which then is all there is to see.
+	Name string
+}
+
+// Selectors leave out objects. Empty ones leave out none.
+type Selectors struct {
+	Labels, Fields string
+	// Filter is a JMESPath expression that is true for what is taken. The store applies it, not the source.
+	Filter string
+}
+
+// String names a selection in errors.
+func (s Selection) String() string {
+	text := s.Resource.GroupResource().String()
+	if s.Name != "" {
+		text += " " + s.Name
+	}
+	if s.Namespace != "" {
+		text += " in namespace " + s.Namespace
+	}
+	return text + s.Selectors.String()
+}
+
+// String names selectors in errors.
+func (s Selectors) String() string {
+	text, word := "", " with "
+	for _, part := range [][2]string{{"labels", s.Labels}, {"fields", s.Fields}, {"filter", s.Filter}} {
+		if part[1] != "" {
+			text += word + part[0] + " " + part[1]
+			word = " and "
+		}
+	}
+	return text
+}
+
+// ParsePath returns the list or the object that a path of the API names, such as
+// /apis/apps/v1/namespaces/shop/deployments?labelSelector=app=x; nil if it names something else, such as /version.
+// [Selection.In] tells what kind it is of.
+func ParsePath(path string) (*Selection, error) {
+	parsed, err := url.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Selection{}
+	parts := strings.Split(strings.Trim(parsed.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		s.Resource.Version, parts = parts[1], parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		s.Resource.Group, s.Resource.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return nil, nil //nolint:nilnil // Says so.
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		s.Namespace, parts = parts[1], parts[2:]
+	}
+	s.Resource.Resource = parts[0]
+	if len(parts) == 2 {
+		s.Name = parts[1]
+	}
+	plain, err := s.readQuery(parsed.RawQuery)
+	if err != nil || !plain || len(parts) > 2 {
+		return nil, err
+	}
+	return s, nil
+}
+
+// readQuery returns false if a query has more than the selectors of a list.
+func (s *Selection) readQuery(text string) (plain bool, err error) {
+	query, err := url.ParseQuery(text)
+	if err != nil {
+		return false, fmt.Errorf("the query %q can't be read: %w", text, err)
+	}
+	s.Labels, s.Fields = query.Get("labelSelector"), query.Get("fieldSelector")
+	if _, err := labels.Parse(s.Labels); err != nil {
+		return false, fmt.Errorf("labelSelector %q can't be read: %w", s.Labels, err)
+	}
+	if _, err := fields.ParseSelector(s.Fields); err != nil {
+		return false, fmt.Errorf("fieldSelector %q can't be read: %w", s.Fields, err)
+	}
+	delete(query, "labelSelector")
+	delete(query, "fieldSelector")
+	return len(query) == 0 && (s.Name == "" || text == ""), nil
+}
+
+// In returns the selection that a path has named, with all that is known of its resource, and whether it can be
+// listed and watched.
+func (s Selection) In(all Kinds) (found Selection, watchable bool) {
+	for _, r := range all.Resources() {
+		if r.GroupVersionResource == s.Resource.GroupVersionResource {
+			s.Resource = r
+			// A path without a namespace to an object in one is the API's to refuse.
+			return s, r.Watchable && (s.Namespace == "" || r.Namespaced) && (s.Name == "" || r.Namespaced == (s.Namespace != ""))
+		}
+	}
+	return s, false
+}
+
+// The fields that all objects have.
+const (
+	fieldName      = "metadata.name"
+	fieldNamespace = "metadata.namespace"
+)
+
+// matcher tells which objects of the resource belong to the selection, its filter apart.
+func (s Selection) matcher() (func(*unstructured.Unstructured) bool, error) {
+	byLabels, err := labels.Parse(s.Labels)
+	if err != nil {
+		return nil, fmt.Errorf("labelSelector: %w", err)
+	}
+	byFields, err := fields.ParseSelector(s.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("fieldSelector: %w", err)
+	}
+	for _, requirement := range byFields.Requirements() {
+		if requirement.Field != fieldName && requirement.Field != fieldNamespace {
+			return nil, fmt.Errorf("fieldSelector: %s needs a cluster to ask", requirement.Field)
+		}
+	}
+	return func(o *unstructured.Unstructured) bool {
+		return (s.Namespace == "" || o.GetNamespace() == s.Namespace) && (s.Name == "" || o.GetName() == s.Name) &&
+			byLabels.Matches(labels.Set(o.GetLabels())) &&
+			byFields.Matches(fields.Set{fieldName: o.GetName(), fieldNamespace: o.GetNamespace()})
+	}, nil
+}

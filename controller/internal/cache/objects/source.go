@@ -1,0 +1,92 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
+)
+
+// Source is where objects come from: a cluster, which says when they change, or the documents of a scan of files,
+// which don't change.
+//
+// The two methods are enough for each question that a policy has: a get is a selection with a name, a list one with
+// selectors, a watch the feed that goes on. So what the context cache, a context entry (configMap, apiCall), a CEL
+// library (resource.Get, resource.List), a namespace look-up, or a parameter asks of a cluster, a scan of files can
+// answer from [Documents], in the same words: resolve the kind or the path in Kinds, then feed a store, or call
+// [Documents.List]. An answer that only an API server can give (a subresource, a review, a field selector beyond
+// the metadata) is an error of the source, not an empty list.
+type Source interface {
+	// Kinds returns what there is to select from; nil while that is not known.
+	Kinds() Kinds
+	// Feed gives a store all objects of a selection, and then their changes, until the worker is stopped.
+	Feed(ctx context.Context, of Selection, into source.Store, tell Progress) Worker
+}
+
+// Kinds is what there is to select from.
+type Kinds interface {
+	// Resources returns all resources, each in every version, the preferred versions first.
+	Resources() []served.Resource
+	// ShortNames returns the short names of a resource.
+	ShortNames(resource schema.GroupVersionResource) []string
+	// Failed returns the group versions that exist and don't answer.
+	Failed() map[schema.GroupVersion]error
+}
+
+// Progress has what a source calls beside the store. Listing and Failed may be nil.
+type Progress struct {
+	// Listing is called when a list begins.
+	Listing func()
+	// Changed is called with an error when the source begins to fail or fails for another reason, and with nil when
+	// it has listed and when it no longer fails.
+	Changed func(err error)
+	// Failed is called for each request that fails.
+	Failed func(operation string)
+}
+
+// Worker feeds a store.
+type Worker interface {
+	// Decided reports whether there is no point in waiting for the first objects.
+	Decided() bool
+	// Stop returns when nothing is done any more.
+	Stop()
+}
+
+// Cluster is the source of the objects in a cluster: it lists and watches.
+type Cluster struct {
+	Client dynamic.Interface
+	Served *served.Watcher
+	Clock  clock.WithTicker
+}
+
+var _ Source = (*Cluster)(nil)
+
+// Kinds implements [Source].
+func (c *Cluster) Kinds() Kinds {
+	if catalog := c.Served.Current(); catalog != nil {
+		return catalog
+	}
+	return nil
+}
+
+// Feed implements [Source].
+func (c *Cluster) Feed(ctx context.Context, of Selection, into source.Store, tell Progress) Worker {
+	selector := of.Fields
+	if of.Name != "" {
+		selector = fields.OneTermEqualSelector(fieldName, of.Name).String()
+	}
+	s := source.New(source.Config{
+		Resource: of.Resource, Namespace: of.Namespace, Labels: of.Labels, Fields: selector,
+		Client: c.Client, Clock: c.Clock, Listing: tell.Listing, Changed: tell.Changed, Failed: tell.Failed,
+	})
+	s.Start(ctx, into)
+	return s
+}
