@@ -5,7 +5,6 @@ package contextcache
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,39 +12,45 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
 
-// maxMessage is how many bytes of a message the status shows; its schema allows more.
-const maxMessage = 4096
+// Reasons of the condition Ready, and in lower case the states of entries in metrics.
+const (
+	ReasonLoaded    = "Loaded"
+	ReasonLoading   = "Loading"
+	ReasonInvalid   = "Invalid"
+	ReasonForbidden = "Forbidden"
+	ReasonStale     = "Stale"
+	ReasonFailing   = "Failing"
+	ReasonEvicted   = "Evicted"
+	ReasonTooLarge  = "TooLarge"
+)
 
-// reasons are all reasons of the condition Ready.
+// reasons are all of them.
 var reasons = []string{
 	ReasonLoaded, ReasonLoading, ReasonInvalid, ReasonForbidden, ReasonStale, ReasonFailing, ReasonEvicted, ReasonTooLarge,
 }
 
-// stateLabel is a reason as a label of metrics.
-func stateLabel(reason string) string { return strings.ToLower(reason) }
+// ReasonSeveralGroups is the reason of an Event about an entry whose kind several API groups have.
+const ReasonSeveralGroups = "SeveralGroups"
 
-// condition is what the condition Ready says of an entry.
-type condition struct {
-	ready           bool
-	reason, message string
-}
+// maxMessage is how many bytes of a message the status shows; its schema allows more.
+const maxMessage = 4096
 
-func (e *entry) condition() condition {
+// condition returns what the condition Ready says of an entry; it is true if that is loaded.
+func (e *entry) condition() (reason, message string) {
 	switch {
 	case e.err != nil:
-		return condition{reason: ReasonInvalid, message: bounded(e.err.Error())}
+		return ReasonInvalid, bounded(e.err.Error())
 	case e.data == nil:
-		return condition{reason: ReasonLoading, message: errNotKnown.Error()}
+		return ReasonLoading, errNotKnown.Error()
 	}
-	s := e.data.state.Load()
-	reason, message := s.reason()
+	reason, message = e.data.state.Load().reason()
 	if e.warning != "" {
 		message += "; " + e.warning
 	}
-	return condition{ready: reason == ReasonLoaded, reason: reason, message: bounded(message)}
+	return reason, bounded(message)
 }
 
-// reason returns what the condition Ready says of data. Data that can't be refreshed are not ready
+// reason returns the same of data. Data that can't be refreshed are not ready
 // at once, although they are served for a while.
 func (s *state) reason() (reason, message string) {
 	forbidden := s.err != nil && (apierrors.IsForbidden(s.err) || apierrors.IsUnauthorized(s.err) || call.Reason(s.err) == call.ReasonForbidden)
@@ -80,4 +85,24 @@ func bounded(message string) string {
 		cut--
 	}
 	return message[:cut] + "…"
+}
+
+// The reasons of failures in metrics, beside those of calls.
+const (
+	reasonMissing  = "not_found"
+	reasonTooLarge = "too_large"
+)
+
+// reasonOf returns the reason of a failure to list, to watch or to call.
+func reasonOf(err error) string {
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return call.ReasonForbidden
+	case apierrors.IsNotFound(err):
+		return reasonMissing
+	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return call.ReasonTimeout
+	default:
+		return call.Reason(err)
+	}
 }

@@ -5,6 +5,7 @@ package contextcache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type data interface {
 
 // worker fills a dataset.
 type worker = objects.Worker
+
+var errListing = errors.New("the watch was interrupted, and the list that has to follow is not complete")
 
 // phase says whether the data of a dataset are there.
 type phase int

@@ -42,8 +42,8 @@ func (c *Cache) enforce(ctx context.Context) {
 	for _, d := range c.datasets {
 		if size := d.bytes(); size > limit {
 			d.retryAt = now.Add(tooLargePause)
-			d.drop(tooLarge, fmt.Errorf("%w: it takes %d bytes or more, and all entries together may take %d: raise --context-cache-memory, or limit the entry; "+
-				"retried after %s", errTooLarge, size, limit, d.retryAt.UTC().Format(time.RFC3339)))
+			d.drop(tooLarge, fmt.Errorf("too large: it takes %d bytes or more, and all entries together may take %d: raise --context-cache-memory, or limit the entry; "+
+				"retried after %s", size, limit, d.retryAt.UTC().Format(time.RFC3339)))
 			c.config.Metrics.failures.WithLabelValues(reasonTooLarge).Inc()
 		}
 	}
@@ -77,8 +77,8 @@ func (c *Cache) evict(d *dataset, now time.Time) {
 			"raise the limit, or have the entries keep less (namespace, labelSelector, filter)", d.retryAt.UTC().Format(time.RFC3339))
 	}
 	d.pause = min(max(2*d.pause, minEvictedPause), maxEvictedPause)
-	d.drop(evicted, fmt.Errorf("%w since %s: all entries together may take the %d bytes of --context-cache-memory, of which this one took %d, and it was not used for the longest time; %s",
-		errEvicted, now.UTC().Format(time.RFC3339), c.config.MemoryLimit, size, next))
+	d.drop(evicted, fmt.Errorf("evicted since %s: all entries together may take the %d bytes of --context-cache-memory, of which this one took %d, and it was not used for the longest time; %s",
+		now.UTC().Format(time.RFC3339), c.config.MemoryLimit, size, next))
 	c.config.Metrics.evictions.Inc()
 }
 

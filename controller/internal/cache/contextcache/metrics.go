@@ -70,7 +70,7 @@ func (c *Cache) observe() {
 	m, index, now := c.config.Metrics, c.index.Load(), c.config.Clock.Now()
 	counts := map[string]int{}
 	for _, reason := range reasons {
-		counts[stateLabel(reason)] = 0
+		counts[strings.ToLower(reason)] = 0
 	}
 	objects := 0
 	for _, d := range c.datasets {
@@ -83,7 +83,8 @@ func (c *Cache) observe() {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	}) {
 		e := index.entries[id]
-		counts[stateLabel(e.condition().reason)]++
+		reason, _ := e.condition()
+		counts[strings.ToLower(reason)]++
 		if id.Kind == "" || len(labeled) == maxLabeled {
 			continue
 		}

@@ -7,10 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -39,13 +38,13 @@ type Status struct {
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 	// LastRefreshTime is when the data were complete last: a list, or an answer.
-	LastRefreshTime *metav1.Time `json:"lastRefreshTime,omitempty"`
+	LastRefreshTime *metav1.Time `json:"lastRefreshTime"`
 	// Resource is what the entry's resource was found to be; nil for calls.
-	Resource *StatusResource `json:"resource,omitempty"`
+	Resource *StatusResource `json:"resource"`
 	// Objects is how many there are; nil for calls, and while there are no data.
-	Objects *int64 `json:"objects,omitempty"`
+	Objects *int64 `json:"objects"`
 	// Bytes is the memory that the data take; nil while there are none.
-	Bytes *int64 `json:"bytes,omitempty"`
+	Bytes *int64 `json:"bytes"`
 }
 
 // StatusResource is a resource of the API.
@@ -60,20 +59,24 @@ type statusWriter struct {
 	cache *Cache
 	// recorder takes Events about entries; nil for none.
 	recorder record.EventRecorder
-	// warned are the warnings of which there was an Event, by object.
-	warned map[types.UID]string
-	// measured is when what changes all the time was written last, by object.
-	measured map[types.UID]time.Time
+	// known is what was done about each object.
+	known map[types.UID]*statusNotes
 	// plain are kinds whose status keeps no conditions.
 	plain map[string]bool
-	// failed are the errors of the last attempts, which are logged once.
-	failed map[types.UID]string
+}
+
+// statusNotes are what was done about an object.
+type statusNotes struct {
+	// warned is the warning of which there was an Event, failed the error of the last attempt, which is logged once.
+	warned, failed string
+	// measured is when what changes all the time was written last.
+	measured time.Time
 }
 
 // MaintainStatus writes the status of entry objects until ctx is done, and returns nil then. Only
 // the leader calls it, beside [Cache.Run].
 func (c *Cache) MaintainStatus(ctx context.Context, recorder record.EventRecorder) error {
-	w := &statusWriter{cache: c, recorder: recorder, warned: map[types.UID]string{}, measured: map[types.UID]time.Time{}, plain: map[string]bool{}, failed: map[types.UID]string{}}
+	w := &statusWriter{cache: c, recorder: recorder, known: map[types.UID]*statusNotes{}, plain: map[string]bool{}}
 	c.statusChanged()
 	for {
 		select {
@@ -92,118 +95,86 @@ func (c *Cache) MaintainStatus(ctx context.Context, recorder record.EventRecorde
 	}
 }
 
+// all writes what should be different. What fails or meets a conflict is tried again at the next look.
 func (w *statusWriter) all(ctx context.Context) {
-	index := w.cache.index.Load()
-	exist := map[types.UID]bool{}
+	index, known := w.cache.index.Load(), map[types.UID]*statusNotes{}
 	for kind, declared := range w.cache.kinds {
 		for key, d := range declared.All() {
-			name := key.Name
 			uid := d.object.GetUID()
-			exist[uid] = true
-			e := index.entries[policy.Entry{Kind: kind, Name: name}]
+			notes := w.known[uid]
+			if notes == nil {
+				notes = &statusNotes{}
+			}
+			known[uid] = notes
+			e := index.entries[policy.Entry{Kind: kind, Name: key.Name}]
 			if e == nil || e.definition != d.definition {
 				continue // Not looked at yet.
 			}
-			w.warn(e, d.object)
-			err := w.one(ctx, e, d.object)
+			if w.recorder != nil && e.warning != "" && notes.warned != e.warning {
+				w.recorder.Event(d.object, corev1.EventTypeWarning, ReasonSeveralGroups, e.warning)
+			}
+			notes.warned = e.warning
+			err := w.one(ctx, e, d.object, notes)
 			if ctx.Err() != nil {
 				return
 			}
-			w.note(ctx, kind, name, uid, err)
+			w.note(ctx, d.object, notes, err)
 		}
 	}
-	maps.DeleteFunc(w.measured, func(uid types.UID, _ time.Time) bool { return !exist[uid] })
-	gone := func(uid types.UID, _ string) bool { return !exist[uid] }
-	maps.DeleteFunc(w.warned, gone)
-	maps.DeleteFunc(w.failed, gone)
-}
-
-// warn sends an Event about what may be wrong with an entry, once.
-func (w *statusWriter) warn(e *entry, object *unstructured.Unstructured) {
-	uid := object.GetUID()
-	if w.recorder != nil && e.warning != "" && w.warned[uid] != e.warning {
-		w.recorder.Event(object, corev1.EventTypeWarning, ReasonSeveralGroups, e.warning)
-	}
-	w.warned[uid] = e.warning
+	w.known = known
 }
 
 // note logs an error once.
-func (w *statusWriter) note(ctx context.Context, kind, name string, uid types.UID, err error) {
-	if err == nil {
-		delete(w.failed, uid)
+func (w *statusWriter) note(ctx context.Context, object *unstructured.Unstructured, notes *statusNotes, err error) {
+	if err == nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		notes.failed = "" // Another version of it is seen soon.
 		return
 	}
 	w.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
-	if w.failed[uid] != err.Error() {
-		klog.FromContext(ctx).Error(err, "The status of an entry of the context cache can't be written; will retry", "kind", kind, "name", name)
+	if notes.failed != err.Error() {
+		klog.FromContext(ctx).Error(err, "The status of an entry of the context cache can't be written; will retry", "kind", object.GetKind(), "name", object.GetName())
 	}
-	w.failed[uid] = err.Error()
+	notes.failed = err.Error()
 }
 
 // one writes the status of an object if it is not as it should be.
-func (w *statusWriter) one(ctx context.Context, e *entry, object *unstructured.Unstructured) error {
+func (w *statusWriter) one(ctx context.Context, e *entry, object *unstructured.Unstructured, notes *statusNotes) error {
 	resource, found := w.cache.config.Served.Current().Lookup(entryResource(object.GetKind()), object.GetKind())
-	if !found {
+	before := statusOf(object)
+	next := w.next(e, object, before, notes.measured)
+	if !found || equality.Semantic.DeepEqual(before, next) {
 		return nil
 	}
-	client, name := w.cache.config.Client.Resource(resource.GroupVersionResource), object.GetName()
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		before := statusOf(object)
-		next := w.next(e, object, before)
-		if canonical(before) == canonical(next) {
-			return nil
-		}
-		patch, err := patchOf(object, next)
-		if err != nil {
-			return err
-		}
-		written, err := client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
-		if apierrors.IsConflict(err) {
-			current, getErr := client.Get(ctx, name, metav1.GetOptions{})
-			if getErr != nil {
-				return getErr
-			}
-			current.SetKind(object.GetKind())
-			if current.GetUID() != object.GetUID() || current.GetGeneration() != object.GetGeneration() {
-				return nil // Another one; it is seen soon.
-			}
-			object = current
-			return err
-		}
-		if err == nil {
-			w.wrote(object, next, written)
-		}
-		return err
-	})
-	if apierrors.IsNotFound(err) {
-		return nil // Deleted meanwhile.
+	// It fails if the object has changed. What the status should not have any more is null.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "status": next})
+	if err != nil {
+		return fmt.Errorf("status: %w", err)
 	}
-	return err
-}
-
-const fieldManager = "docket-controller"
-
-// wrote notes the result of a write.
-func (w *statusWriter) wrote(object *unstructured.Unstructured, next *Status, written *unstructured.Unstructured) {
-	w.measured[object.GetUID()] = w.cache.config.Clock.Now()
+	written, err := w.cache.config.Client.Resource(resource.GroupVersionResource).Patch(
+		ctx, object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "docket-controller"}, "status")
+	if err != nil {
+		return err
+	}
+	notes.measured = w.cache.config.Clock.Now()
 	if len(next.Conditions) > 0 && len(statusOf(written).Conditions) == 0 {
 		w.plain[object.GetKind()] = true
 	}
+	return nil
 }
 
 // next returns the status that an object should have.
-func (w *statusWriter) next(e *entry, object *unstructured.Unstructured, before *Status) *Status {
+func (w *statusWriter) next(e *entry, object *unstructured.Unstructured, before *Status, measured time.Time) *Status {
 	now := w.cache.config.Clock.Now()
-	recent := now.Sub(w.measured[object.GetUID()]) < measurePause
+	recent := now.Sub(measured) < measurePause
 	next := &Status{Conditions: append([]metav1.Condition(nil), before.Conditions...)}
-	c := e.condition()
+	reason, message := e.condition()
 	status := metav1.ConditionFalse
-	if c.ready {
+	if reason == ReasonLoaded {
 		status = metav1.ConditionTrue
 	}
 	if !w.plain[object.GetKind()] {
 		recent = !setCondition(&next.Conditions, metav1.Condition{
-			Type: ConditionReady, Status: status, Reason: c.reason, Message: c.message,
+			Type: ConditionReady, Status: status, Reason: reason, Message: message,
 			ObservedGeneration: object.GetGeneration(), LastTransitionTime: metav1.NewTime(now),
 		}, recent) && recent
 	}
@@ -216,7 +187,7 @@ func (w *statusWriter) next(e *entry, object *unstructured.Unstructured, before 
 	}
 	if object.GetKind() == policy.GlobalContextEntry {
 		next.Resource, next.Objects, next.Bytes = nil, nil, nil
-		if next.LastRefreshTime != nil && next.LastRefreshTime.Before(before.LastRefreshTime) {
+		if next.LastRefreshTime == nil || next.LastRefreshTime.Before(before.LastRefreshTime) {
 			next.LastRefreshTime = before.LastRefreshTime // Kyverno writes it, too.
 		}
 		return next
@@ -278,36 +249,4 @@ func statusOf(object *unstructured.Unstructured) *Status {
 		return &Status{}
 	}
 	return status
-}
-
-// patchOf returns a merge patch that fails if the object has changed. What the status should not
-// have any more is null.
-func patchOf(object *unstructured.Unstructured, next *Status) ([]byte, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(next)
-	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
-	}
-	if object.GetKind() == policy.CachedContextEntry {
-		for _, name := range []string{"lastRefreshTime", "resource", "objects", "bytes"} {
-			if _, found := fields[name]; !found {
-				fields[name] = nil
-			}
-		}
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "status": fields,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
-	}
-	return patch, nil
-}
-
-// canonical returns a status in the form in which two can be compared.
-func canonical(status *Status) string {
-	data, err := json.Marshal(status)
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
 }
