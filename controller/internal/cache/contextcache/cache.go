@@ -5,6 +5,7 @@ package contextcache
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,10 +32,8 @@ type Cache struct {
 	planning, enforcing, reporting *broadcast.Trigger
 
 	mu sync.Mutex
-	// wants are the entries that policies declare, undeclared the others that queries named.
-	wants      map[policy.Entry]bool
-	undeclared map[policy.Entry]*undeclared
-	// revision counts changes of wants and undeclared.
+	// inline are the entries that policies declare themselves, and revision counts the changes of them.
+	inline   map[policy.Entry]*inlineEntry
 	revision uint64
 	// began is when the cache was started, ready whether it was ready once.
 	began time.Time
@@ -58,7 +57,7 @@ func New(config Config) (*Cache, error) {
 		config: config, calls: config.calls(),
 		source:   &objects.Cluster{Client: config.Client, Served: config.Served, Clock: config.Clock},
 		planning: broadcast.NewTrigger(), enforcing: broadcast.NewTrigger(), reporting: broadcast.NewTrigger(),
-		wants: map[policy.Entry]bool{}, undeclared: map[policy.Entry]*undeclared{}, datasets: map[origin]*dataset{},
+		inline: map[policy.Entry]*inlineEntry{}, datasets: map[origin]*dataset{},
 		kinds: map[string]*declared{},
 	}
 	for _, kind := range entryKinds {
@@ -101,14 +100,13 @@ func (c *Cache) Run(ctx context.Context) error {
 // Want says which entries the current policies use. Those with a name may be among them; only what
 // policies declare themselves is kept for their sake. It returns at once.
 func (c *Cache) Want(entries []policy.Entry) {
-	wants := make(map[policy.Entry]bool, len(entries))
+	c.mu.Lock()
+	maps.DeleteFunc(c.inline, func(_ policy.Entry, e *inlineEntry) bool { return e.declared })
 	for _, id := range entries {
 		if id.Kind == "" {
-			wants[id] = true
+			c.inline[id] = &inlineEntry{declared: true}
 		}
 	}
-	c.mu.Lock()
-	c.wants = wants
 	c.revision++
 	c.mu.Unlock()
 	c.replan()

@@ -115,10 +115,11 @@ func (e *entry) equal(other *entry) bool {
 	return (e.err == nil) == (other.err == nil) && (e.err == nil || e.err.Error() == other.err.Error())
 }
 
-// undeclared is an entry that a query named although no current policy declares it: the policy has just been
-// created or is being deleted.
-type undeclared struct {
-	// used and at are when it was used last.
+// inlineEntry is an entry that a policy declares, or that a query names although no current policy declares it: the
+// policy has just been created or is being deleted.
+type inlineEntry struct {
+	declared bool
+	// used and at are when an undeclared one was used last.
 	used int64
 	at   time.Time
 }

@@ -26,56 +26,30 @@ func (r *reader) wrong(field, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
 }
 
-// object returns nil if a member is missing.
-func (r *reader) object(of map[string]any, path, name string) map[string]any {
-	value, found := of[name]
-	if !found || value == nil {
-		return nil
+// member returns a member of an object; the zero value if it is missing or not what it has to be.
+func member[T any](r *reader, of map[string]any, path, name, wrong string) (value T) {
+	found := of[name]
+	if found == nil {
+		return value
 	}
-	object, ok := value.(map[string]any)
+	value, ok := found.(T)
 	if !ok {
-		r.wrong(path+"."+name, "is not an object")
-		return nil
+		r.wrong(path+"."+name, "%s", wrong)
 	}
-	return object
+	return value
+}
+
+func (r *reader) object(of map[string]any, path, name string) map[string]any {
+	return member[map[string]any](r, of, path, name, "is not an object")
 }
 
 func (r *reader) text(of map[string]any, path, name string) string {
-	value, found := of[name]
-	if !found || value == nil {
-		return ""
-	}
-	text, ok := value.(string)
-	if !ok {
-		r.wrong(path+"."+name, "is not a string: put it in quotes")
-	}
-	return text
+	return member[string](r, of, path, name, "is not a string: put it in quotes")
 }
 
-func (r *reader) flag(of map[string]any, path, name string) bool {
-	value, found := of[name]
-	if !found || value == nil {
-		return false
-	}
-	on, ok := value.(bool)
-	if !ok {
-		r.wrong(path+"."+name, "is neither true nor false")
-	}
-	return on
-}
-
-// list returns the members of a list that are objects, with their paths.
+// list calls each with the members of a list that are objects, and their paths.
 func (r *reader) list(of map[string]any, path, name string, each func(path string, item map[string]any)) {
-	value, found := of[name]
-	if !found || value == nil {
-		return
-	}
-	list, ok := value.([]any)
-	if !ok {
-		r.wrong(path+"."+name, "is not a list")
-		return
-	}
-	for i, member := range list {
+	for i, member := range member[[]any](r, of, path, name, "is not a list") {
 		at := fmt.Sprintf("%s.%s[%d]", path, name, i)
 		item, ok := member.(map[string]any)
 		if !ok {
@@ -110,7 +84,7 @@ func define(o *unstructured.Unstructured, check checker) *definition {
 
 // cached reads the spec of a CachedContextEntry.
 func (r *reader) cached(d *definition, spec map[string]any, check checker) {
-	d.open = r.flag(spec, "spec", "allowNamespacedPolicies")
+	d.open = member[bool](r, spec, "spec", "allowNamespacedPolicies", "is neither true nor false")
 	d.projections = r.expressions(spec, "projections", check.Check)
 	d.indexes = r.expressions(spec, "indexes", check.CheckKeys)
 	for name := range d.indexes {
@@ -252,22 +226,16 @@ func (r *reader) check(request call.Request, path, service string) {
 
 // seconds reads a refresh interval in seconds.
 func (r *reader) seconds(of map[string]any, path, name string) time.Duration {
-	value, found := of[name]
-	if !found || value == nil {
-		return defaultInterval
-	}
-	var interval time.Duration
-	const most = float64(366 * 24 * 3600)
-	switch number := value.(type) {
+	switch number := of[name].(type) {
+	case nil:
 	case int64:
-		interval = time.Duration(min(float64(number), most)) * time.Second
+		return r.interval(time.Duration(min(float64(number), maxSeconds))*time.Second, path+"."+name)
 	case float64:
-		interval = time.Duration(min(number, most) * float64(time.Second))
+		return r.interval(time.Duration(min(number, maxSeconds)*float64(time.Second)), path+"."+name)
 	default:
 		r.wrong(path+"."+name, "is not a number of seconds")
-		return defaultInterval
 	}
-	return r.interval(interval, path+"."+name)
+	return defaultInterval
 }
 
 // duration reads a refresh interval such as 1h30m.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -78,12 +79,9 @@ func (c *Cache) definitions(next, before *index) []*definition {
 	}
 	c.mu.Lock()
 	next.revision = c.revision
-	inline := maps.Clone(c.wants)
-	for id := range c.undeclared {
-		inline[id] = true
-	}
+	inline := slices.Collect(maps.Keys(c.inline))
 	c.mu.Unlock()
-	for id := range inline {
+	for _, id := range inline {
 		if known := before.entries[id]; known != nil {
 			list = append(list, known.definition)
 		} else {
@@ -139,7 +137,7 @@ func (c *Cache) tick(ctx context.Context) {
 			c.replan()
 		}
 	}
-	if c.forgetUndeclared(index, now) {
+	if c.forgetInline(index, now) {
 		c.replan()
 	}
 	if now.Sub(c.trimmed) >= trimInterval {
@@ -180,39 +178,48 @@ func (c *Cache) updateState(ctx context.Context, d *dataset, now time.Time) {
 	}
 }
 
-// forgetUndeclared removes the entries whose last query is too long ago, and reports whether there were any.
-func (c *Cache) forgetUndeclared(index *index, now time.Time) bool {
+// forgetInline removes the undeclared entries whose last query is too long ago, and reports whether there were any.
+func (c *Cache) forgetInline(index *index, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	count := len(c.undeclared)
-	for id, a := range c.undeclared {
+	count := len(c.inline)
+	for id, known := range c.inline {
+		if known.declared {
+			continue
+		}
 		if e := index.entries[id]; e != nil && e.data != nil {
-			if used := e.data.used.Load(); used != a.used {
-				a.used, a.at = used, now
+			if used := e.data.used.Load(); used != known.used {
+				known.used, known.at = used, now
 			}
 		}
-		if c.wants[id] || now.Sub(a.at) > keepUndeclared {
-			delete(c.undeclared, id)
+		if now.Sub(known.at) > keepUndeclared {
+			delete(c.inline, id)
 		}
 	}
-	if count == len(c.undeclared) {
+	if count == len(c.inline) {
 		return false
 	}
 	c.revision++
 	return true
 }
 
-// addUndeclared keeps an entry that a query names although no policy is known to declare it.
-func (c *Cache) addUndeclared(id policy.Entry) error {
+// addInline keeps an entry that a query names although no policy is known to declare it.
+func (c *Cache) addInline(id policy.Entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.undeclared[id] != nil || c.wants[id] {
+	if c.inline[id] != nil {
 		return nil
 	}
-	if len(c.undeclared) >= maxUndeclared {
+	undeclared := 0
+	for _, known := range c.inline {
+		if !known.declared {
+			undeclared++
+		}
+	}
+	if undeclared >= maxUndeclared {
 		return fmt.Errorf("more than %d entries that no policy declares were asked for", maxUndeclared)
 	}
-	c.undeclared[id] = &undeclared{at: c.config.Clock.Now()}
+	c.inline[id] = &inlineEntry{at: c.config.Clock.Now()}
 	c.revision++
 	c.replan()
 	return nil

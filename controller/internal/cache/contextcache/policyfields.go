@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ const (
 	fieldsTimeout = 30 * time.Second
 )
 
-// cacheFields are the fields of a context entry that read the context cache. An API server drops fields that its
+// cacheFields are the fields of a context entry that read the context cache, in order. An API server drops fields that its
 // schema does not have, unless the client asks for strict validation: a policy with cache: true would then call the
 // API for each evaluation, and nobody would know.
 var cacheFields = [][]string{{"apiCall", "cache"}, {"cachedContextEntry"}, {"resourceCache"}}
@@ -57,7 +56,7 @@ func (s *openAPISchema) keeps(path ...string) bool {
 
 // droppedFields returns which of the fields of a context entry an API drops whose OpenAPI document of the
 // policies' version this is.
-func droppedFields(document []byte) ([]string, error) {
+func droppedFields(document []byte) (dropped []string, err error) {
 	var openAPI struct {
 		Components struct {
 			Schemas map[string]*openAPISchema `json:"schemas"`
@@ -66,22 +65,18 @@ func droppedFields(document []byte) ([]string, error) {
 	if err := json.Unmarshal(document, &openAPI); err != nil {
 		return nil, fmt.Errorf("its OpenAPI document can't be read: %w", err)
 	}
-	var found *openAPISchema
-	for name, s := range openAPI.Components.Schemas {
-		if strings.HasSuffix(name, "."+policy.ClusterPolicy) {
-			found = s
+	for name, found := range openAPI.Components.Schemas {
+		if !strings.HasSuffix(name, "."+policy.ClusterPolicy) {
+			continue
 		}
-	}
-	if found == nil {
-		return nil, fmt.Errorf("its OpenAPI document has no %s", policy.ClusterPolicy)
-	}
-	var dropped []string
-	for _, field := range cacheFields {
-		if !found.keeps(append([]string{"spec", "rules", "context"}, field...)...) {
-			dropped = append(dropped, strings.Join(field, "."))
+		for _, field := range cacheFields {
+			if !found.keeps(append([]string{"spec", "rules", "context"}, field...)...) {
+				dropped = append(dropped, strings.Join(field, "."))
+			}
 		}
+		return dropped, nil
 	}
-	return dropped, nil
+	return nil, fmt.Errorf("its OpenAPI document has no %s", policy.ClusterPolicy)
 }
 
 // watchFields warns, until ctx is done, while the API drops fields of policies that read the cache.
@@ -125,11 +120,11 @@ func (c *Cache) checkFields(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, fieldsTimeout)
 	defer cancel()
+	var dropped []string
 	document, err := c.config.REST.Get().AbsPath("/openapi/v3/apis/" + resource.GroupVersion().String()).Do(ctx).Raw()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", resource.GVK(), err)
+	if err == nil {
+		dropped, err = droppedFields(document)
 	}
-	dropped, err := droppedFields(document)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", resource.GVK(), err)
 	}
@@ -137,7 +132,6 @@ func (c *Cache) checkFields(ctx context.Context) (string, error) {
 	if len(dropped) == 0 {
 		return "", nil
 	}
-	slices.Sort(dropped)
 	return fmt.Sprintf("the definition of %s has no rules[].context[].%s: the API server drops these fields where a client does not ask for strict validation, "+
 		"and a policy with apiCall.cache then calls the API for each evaluation; refer to an entry by globalReference instead", resource.GVK(), strings.Join(dropped, ", ")), nil
 }

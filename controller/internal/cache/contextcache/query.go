@@ -19,12 +19,21 @@ type tally struct{ hits, misses, errors atomic.Int64 }
 // Query implements [policy.Entries]. An entry that was evicted is loaded
 // again, and waited for.
 func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
+	result, err := c.query(ctx, query)
+	if err != nil {
+		c.tally.errors.Add(1)
+		return nil, fmt.Errorf("%s: %w", title(query.Entry), err)
+	}
+	return result, nil
+}
+
+func (c *Cache) query(ctx context.Context, query policy.Query) (any, error) {
 	count := &c.tally.hits
 	for {
 		index := c.index.Load()
 		e, err := c.lookup(index, query)
 		if err != nil {
-			return c.failed(query, err)
+			return nil, err
 		}
 		var last *state
 		var changed <-chan struct{}
@@ -34,10 +43,10 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 			switch last.verdict() {
 			case answers:
 				count.Add(1)
-				return c.search(ctx, e.definition, last.data, query)
+				return search(ctx, e.definition, last.data, query)
 			case fails:
 				if last.phase != evicted {
-					return c.failed(query, last.failure())
+					return nil, last.failure()
 				}
 				e.data.missed.Store(true)
 				c.enforceSoon() // Which loads it again once its pause has ended.
@@ -51,7 +60,7 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 		case <-changed:
 		case <-index.changed:
 		case <-ctx.Done():
-			return c.failed(query, waited(last, context.Cause(ctx)))
+			return nil, waited(last, context.Cause(ctx))
 		}
 	}
 }
@@ -75,7 +84,7 @@ func (c *Cache) lookup(in *index, query policy.Query) (*entry, error) {
 	if err := (&definition{id: query.Entry}).permit(query); err != nil {
 		return nil, err
 	}
-	return nil, c.addUndeclared(query.Entry)
+	return nil, c.addInline(query.Entry)
 }
 
 // waited says that data were not there in time, and what may be the reason.
@@ -89,52 +98,30 @@ func waited(last *state, cause error) error {
 	return fmt.Errorf("still loading: %w, after: %w", cause, last.err)
 }
 
-func (c *Cache) failed(query policy.Query, err error) (any, error) {
-	c.tally.errors.Add(1)
-	return nil, fmt.Errorf("%s: %w", title(query.Entry), err)
-}
-
-func (c *Cache) search(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
-	result, err := search(ctx, d, from, query)
-	if err != nil {
-		return c.failed(query, err)
-	}
-	return result, nil
-}
-
 // search evaluates the expression of a query. Resources are a bare array for a globalReference, and
 // for the projections of a GlobalContextEntry; the answer of a call is what it is.
 func search(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
+	kind, expression, aliases := query.Entry.Kind, query.Expression, []string{query.Alias}
 	if query.Projection != "" {
-		return project(ctx, d, from, query)
+		if keys, found := d.indexes[query.Projection]; found {
+			return lookUp(ctx, from, query, keys)
+		}
+		projection, found := d.projections[query.Projection]
+		if !found {
+			return nil, fmt.Errorf("has no projection or index %q%s: add it to spec.projections, or correct the name in the policy", query.Projection, d.names())
+		}
+		kind, aliases = d.id.Kind, nil
+		if expression = projection; query.Expression != "" {
+			expression = fmt.Sprintf("(%s) | (%s)", projection, query.Expression)
+		}
+	} else if query.Alias == "" {
+		aliases = nil
 	}
 	shape := table.List
-	if d.resource != nil && query.Entry.Kind == policy.GlobalContextEntry {
+	if d.resource != nil && kind == policy.GlobalContextEntry {
 		shape = table.Array
 	}
-	if query.Alias == "" {
-		return from.Search(ctx, shape, query.Expression)
-	}
-	return from.Search(ctx, shape, query.Expression, query.Alias)
-}
-
-// project returns a projection or an index.
-func project(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
-	if keys, found := d.indexes[query.Projection]; found {
-		return lookUp(ctx, from, query, keys)
-	}
-	expression, found := d.projections[query.Projection]
-	if !found {
-		return nil, fmt.Errorf("has no projection or index %q%s: add it to spec.projections, or correct the name in the policy", query.Projection, d.names())
-	}
-	if query.Expression != "" {
-		expression = fmt.Sprintf("(%s) | (%s)", expression, query.Expression)
-	}
-	shape := table.List
-	if d.resource != nil && d.id.Kind == policy.GlobalContextEntry {
-		shape = table.Array
-	}
-	return from.Search(ctx, shape, expression)
+	return from.Search(ctx, shape, expression, aliases...)
 }
 
 // lookUp returns an index.
