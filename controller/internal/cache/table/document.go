@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -18,16 +17,14 @@ type Document struct {
 	engine *Engine
 	value  any
 	// absent is why there is no value.
-	absent error
-	bytes  int64
-
-	mu      sync.Mutex
-	results *lru[*Expression, *memo]
+	absent  error
+	bytes   int64
+	results *memos
 }
 
 // NewDocument decodes JSON. It keeps no part of data.
 func NewDocument(engine *Engine, data []byte) (*Document, error) {
-	d := &Document{engine: engine, results: newLRU[*Expression, *memo](maxResultBytes)}
+	d := &Document{engine: engine, results: newMemos()}
 	var err error
 	if utf8.Valid(data) {
 		var compact bytes.Buffer
@@ -46,7 +43,7 @@ func NewDocument(engine *Engine, data []byte) (*Document, error) {
 
 // NoDocument stands for one that does not exist: all its answers are the error.
 func NoDocument(why error) *Document {
-	return &Document{absent: why, results: newLRU[*Expression, *memo](maxResultBytes)}
+	return &Document{absent: why, results: newMemos()}
 }
 
 // Document returns a document of an object.
@@ -68,38 +65,16 @@ func (d *Document) Search(ctx context.Context, _ Shape, expression string, alias
 	if err := ctx.Err(); err != nil {
 		return nil, x.failed(err)
 	}
-	whole := func() *result { return d.evaluate(x) }
 	if calls(x.parsed, d.engine.impure) {
-		r := whole()
+		r := d.evaluate(x)
 		return r.value, r.err
 	}
-	m := d.memo(x)
-	r := m.last.Load()
-	if r == nil {
-		if err := m.lock.Acquire(ctx, 1); err != nil {
-			return nil, x.failed(err)
-		}
-		defer m.lock.Release(1)
-		if r = m.last.Load(); r == nil {
-			r = whole()
-			m.last.Store(r)
-			d.mu.Lock()
-			d.results.setCost(x, resultKey{expression: x}.bytes()+r.cost)
-			d.mu.Unlock()
-		}
+	always := func(*result) bool { return true }
+	r, err := d.results.get(ctx, resultKey{expression: x}, always, func(*result) (*result, error) { return d.evaluate(x), nil })
+	if err != nil {
+		return nil, x.failed(err)
 	}
 	return r.value, r.err
-}
-
-func (d *Document) memo(x *Expression) *memo {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	m, ok := d.results.get(x)
-	if !ok {
-		m = &memo{lock: newLock()}
-		d.results.put(x, m, resultKey{expression: x}.bytes())
-	}
-	return m
 }
 
 func (d *Document) evaluate(x *Expression) *result {
@@ -125,25 +100,13 @@ func (d *Document) evaluate(x *Expression) *result {
 }
 
 // Bytes estimates the memory that it takes with all results that are known.
-func (d *Document) Bytes() int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.bytes + d.results.cost
-}
+func (d *Document) Bytes() int64 { return d.bytes + d.results.bytes() }
 
 // Trim drops results that nobody has asked for since the Trim before.
-func (d *Document) Trim() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.results.dropUnused()
-}
+func (d *Document) Trim() { d.results.trim() }
 
 // Shrink drops all results.
-func (d *Document) Shrink() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.results = newLRU[*Expression, *memo](maxResultBytes)
-}
+func (d *Document) Shrink() { d.results.forget() }
 
 // Len is the number of documents.
 func (d *Document) Len() int {

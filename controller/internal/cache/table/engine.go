@@ -128,13 +128,6 @@ func (e *Engine) Check(expression string) error {
 	return err
 }
 
-// Bytes estimates the memory that compiled expressions take.
-func (e *Engine) Bytes() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.compiled.cost
-}
-
 // knows reports whether there is a function, which the library tells only those that call it.
 func (e *Engine) knows(name string) (known bool) {
 	defer func() {

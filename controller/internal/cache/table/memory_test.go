@@ -86,7 +86,7 @@ func TestOwnNamesDoNotFillTheMemory(t *testing.T) {
 	for i := range 20000 {
 		search(t, table, List, fmt.Sprintf("items[?metadata.name=='n%05d'] | length(@)", i))
 	}
-	if cost := table.results.cost; cost > maxResultBytes || cost < maxResultBytes/2 {
+	if cost := table.results.bytes(); cost > maxResultBytes || cost < maxResultBytes/2 {
 		t.Errorf("results take %d bytes", cost)
 	}
 }

@@ -180,16 +180,16 @@ func TestPutSaysWhatHasChanged(t *testing.T) {
 		{object(func(o, _ map[string]any) { o["spec"] = "t" }), Content},
 		{object(func(o, m map[string]any) { o["spec"] = "t"; m["labels"] = map[string]any{"a": "b"} }), Content},
 	} {
-		version := table.Version()
+		version := table.current.Load().version
 		if got := table.Put(test.object); got != test.want {
 			t.Errorf("%d: %v, want %v", i, got, test.want)
 		}
-		if (table.Version() != version) != (test.want != None) {
-			t.Errorf("%d: version %d after %d", i, table.Version(), version)
+		if (table.current.Load().version != version) != (test.want != None) {
+			t.Errorf("%d: version %d after %d", i, table.current.Load().version, version)
 		}
 	}
-	if table.ResourceVersion() != "1" || table.Len() != 1 || table.Get("", "n") == nil {
-		t.Errorf("resource version %s, %d objects", table.ResourceVersion(), table.Len())
+	if table.current.Load().resourceVersion != "1" || table.Len() != 1 || table.Get("", "n") == nil {
+		t.Errorf("resource version %s, %d objects", table.current.Load().resourceVersion, table.Len())
 	}
 	if table.Delete("", "m") || !table.Delete("", "n") || table.Len() != 0 {
 		t.Error("deletion")

@@ -6,6 +6,7 @@ package table
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -21,11 +22,79 @@ type resultKey struct {
 // bytes estimates what the key keeps in memory: the engine may have dropped the expression.
 func (k resultKey) bytes() int64 { return resultBytes + k.expression.bytes() }
 
+// memos keep the last result of each expression.
+type memos struct {
+	mu   sync.Mutex
+	kept *lru[resultKey, *memo]
+}
+
 // memo is the last result of an expression.
 type memo struct {
 	// lock is held while it is computed.
 	lock *semaphore.Weighted
 	last atomic.Pointer[result]
+}
+
+func newMemos() *memos { return &memos{kept: newLRU[resultKey, *memo](maxResultBytes)} }
+
+// get returns the last result if it is current, or else has the next one computed from it. It waits for others who
+// compute the same until ctx is done. An error is not kept.
+func (m *memos) get(ctx context.Context, key resultKey, current func(*result) bool, compute func(last *result) (*result, error)) (*result, error) {
+	known := m.of(key)
+	if r := known.last.Load(); r != nil && current(r) {
+		return r, nil
+	}
+	if err := known.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer known.lock.Release(1)
+	last := known.last.Load()
+	if last != nil && current(last) {
+		return last, nil
+	}
+	r, err := compute(last)
+	if err != nil {
+		return nil, err
+	}
+	known.last.Store(r)
+	if last == nil && r.cost > 0 || last != nil && last.cost != r.cost {
+		m.mu.Lock()
+		m.kept.setCost(key, key.bytes()+r.cost)
+		m.mu.Unlock()
+	}
+	return r, nil
+}
+
+func (m *memos) of(key resultKey) *memo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.kept.get(key)
+	if !ok {
+		known = &memo{lock: newLock()}
+		m.kept.put(key, known, key.bytes())
+	}
+	return known
+}
+
+// bytes estimates the memory of the results.
+func (m *memos) bytes() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept.cost
+}
+
+// trim drops results that nobody has asked for since the trim before.
+func (m *memos) trim() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept.dropUnused()
+}
+
+// forget drops all results.
+func (m *memos) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept = newLRU[resultKey, *memo](maxResultBytes)
 }
 
 // result is the result of an expression at one version. It never changes.
@@ -53,50 +122,20 @@ type outcome struct {
 // answer returns the result of an expression over the table as it is at the call, or later.
 func (t *Table) answer(ctx context.Context, x *Expression, shape Shape) (any, error) {
 	p := x.plans[shape]()
-	s := t.current.Load()
-	if !p.pure {
-		r, err := t.evaluate(ctx, p, s, shape, nil)
-		if err != nil {
-			return nil, err
-		}
-		return r.value, r.err
+	current := func(r *result) bool { return r.version == t.current.Load().version }
+	var r *result
+	var err error
+	if p.pure {
+		r, err = t.results.get(ctx, resultKey{x, shape}, current, func(last *result) (*result, error) {
+			return t.evaluate(ctx, p, t.current.Load(), shape, last)
+		})
+	} else {
+		r, err = t.evaluate(ctx, p, t.current.Load(), shape, nil)
 	}
-	key := resultKey{x, shape}
-	m := t.memo(key)
-	if r := m.last.Load(); r != nil && r.version == s.version {
-		return r.value, r.err
-	}
-	if err := m.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer m.lock.Release(1)
-	s = t.current.Load()
-	last := m.last.Load()
-	if last != nil && last.version == s.version {
-		return last.value, last.err
-	}
-	r, err := t.evaluate(ctx, p, s, shape, last)
 	if err != nil {
 		return nil, err
 	}
-	m.last.Store(r)
-	if last == nil && r.cost > 0 || last != nil && last.cost != r.cost {
-		t.mu.Lock()
-		t.results.setCost(key, key.bytes()+r.cost)
-		t.mu.Unlock()
-	}
 	return r.value, r.err
-}
-
-func (t *Table) memo(key resultKey) *memo {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	m, ok := t.results.get(key)
-	if !ok {
-		m = &memo{lock: newLock()}
-		t.results.put(key, m, key.bytes())
-	}
-	return m
 }
 
 // evaluate computes a result, or takes that of last if the inputs are the same. The error is that of

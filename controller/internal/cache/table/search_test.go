@@ -126,7 +126,7 @@ func TestOnlyWhatHasChangedIsEvaluatedAgain(t *testing.T) {
 		expect("two more", 2)
 		table.Delete("s", "n0700")
 		expect("a deletion", 0)
-		table.SetResourceVersion("99")
+		setResourceVersion(table, "99")
 		expect("nothing", 0)
 		all := []*Packed{mustPack(t, thing("s", "other", "h"))}
 		for i := range 900 {
@@ -188,7 +188,7 @@ func TestTheListHasItsResourceVersion(t *testing.T) {
 	t.Parallel()
 	table, _ := counting(t)
 	for _, version := range []string{"7", "8"} {
-		table.SetResourceVersion(version)
+		setResourceVersion(table, version)
 		for _, expression := range []string{"metadata.resourceVersion", "things | metadata.resourceVersion", "@ | metadata.resourceVersion", "{a: metadata}.a.resourceVersion"} {
 			if got := search(t, table, List, expression); got != version {
 				t.Errorf("%s: %v, want %s", expression, got, version)
@@ -239,7 +239,7 @@ func TestErrorsNameTheExpression(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if bytes := e.Bytes(); bytes > maxExpressions || bytes < maxExpressions/2 {
+	if bytes := e.compiled.cost; bytes > maxExpressions || bytes < maxExpressions/2 {
 		t.Errorf("compiled expressions take %d bytes", bytes)
 	}
 	for expression, want := range map[string]string{

@@ -38,17 +38,18 @@ type Table struct {
 	current atomic.Pointer[snapshot]
 	writing sync.Mutex
 
+	results *memos
+
 	mu      sync.Mutex
 	columns *lru[string, *column]
 	indexes *lru[string, *index]
-	results *lru[resultKey, *memo]
 	// built counts the new columns since the last Trim.
 	built int
 }
 
 // NewTable returns an empty table.
 func NewTable(engine *Engine, header Header) *Table {
-	t := &Table{engine: engine, header: header}
+	t := &Table{engine: engine, header: header, results: newMemos()}
 	t.current.Store(&snapshot{version: 1})
 	t.forget()
 	return t
@@ -126,39 +127,20 @@ func (t *Table) Replace(objects []*Packed, resourceVersion string) Change {
 	return change
 }
 
-// SetResourceVersion sets the resource version up to which the data are known. Put and Replace do so,
-// too.
-func (t *Table) SetResourceVersion(resourceVersion string) {
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	next := *t.current.Load()
-	if next.resourceVersion != resourceVersion {
-		next.version++
-		next.resourceVersion = resourceVersion
-		t.current.Store(&next)
-	}
-}
-
 // Get returns an object, or nil.
 func (t *Table) Get(namespace, name string) *Packed { return t.current.Load().get(namespace, name) }
 
 // Len returns the number of objects.
 func (t *Table) Len() int { return t.current.Load().count }
 
-// Version grows whenever something has changed.
-func (t *Table) Version() uint64 { return t.current.Load().version }
-
-// ResourceVersion returns that of the list.
-func (t *Table) ResourceVersion() string { return t.current.Load().resourceVersion }
-
 // Bytes estimates the memory of the table: of the objects, and of all that was computed of them.
 func (t *Table) Bytes() int64 {
-	bytes := t.current.Load().bytes
+	bytes := t.current.Load().bytes + t.results.bytes()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.columns.all(func(c *column) { bytes += c.memory.Load() })
 	t.indexes.all(func(i *index) { bytes += i.memory.Load() })
-	return bytes + t.results.cost
+	return bytes
 }
 
 // Trim drops the computed values that were not read since the previous Trim. Call it periodically: a
@@ -169,7 +151,7 @@ func (t *Table) Trim() {
 	defer t.mu.Unlock()
 	t.columns.dropUnused()
 	t.indexes.dropUnused()
-	t.results.dropUnused()
+	t.results.trim()
 	t.built = 0
 }
 
@@ -183,7 +165,7 @@ func (t *Table) Shrink() {
 func (t *Table) forget() {
 	t.columns = newLRU[string, *column](maxColumns)
 	t.indexes = newLRU[string, *index](maxIndexes)
-	t.results = newLRU[resultKey, *memo](maxResultBytes)
+	t.results.forget()
 	t.built = 0
 }
 

@@ -76,6 +76,15 @@ func (w *world) delete(namespace, name string) {
 	delete(w.objects, namespace+"/"+name)
 }
 
+// setResourceVersion is what a list does that finds all as it was.
+func setResourceVersion(t *Table, resourceVersion string) {
+	var all []*Packed
+	for _, chunk := range t.current.Load().chunks {
+		all = append(all, chunk.objects...)
+	}
+	t.Replace(all, resourceVersion)
+}
+
 // data are the answer of an API server, decoded afresh.
 func (w *world) data(t testing.TB, shape Shape) any {
 	t.Helper()
@@ -92,7 +101,7 @@ func (w *world) data(t testing.TB, shape Shape) any {
 	if shape == List {
 		data = map[string]any{
 			"apiVersion": "v1", "kind": "ThingList", "items": items,
-			"metadata": map[string]any{"resourceVersion": w.table.ResourceVersion()},
+			"metadata": map[string]any{"resourceVersion": w.table.current.Load().resourceVersion},
 		}
 	}
 	return clone(t, data)
