@@ -4,6 +4,7 @@
 package contextcache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,33 +94,25 @@ func (r *reader) cached(d *definition, spec map[string]any, check checker) {
 		}
 	}
 	resource, apiCall := r.object(spec, "spec", "resource"), r.object(spec, "spec", "apiCall")
-	if (resource == nil) == (apiCall == nil) {
+	switch {
+	case (resource == nil) == (apiCall == nil):
 		r.wrong("spec", "needs either resource or apiCall")
-		return
-	}
-	if resource != nil {
+	case resource != nil:
 		const path = "spec.resource"
-		wanted, err := parseResource(path, policy.EntryResource{
+		d.resource = r.resource(path, policy.EntryResource{
 			Group: r.text(resource, path, "group"), Version: r.text(resource, path, "version"),
 			Kind: r.text(resource, path, "kind"), Namespace: r.text(resource, path, "namespace"),
 			LabelSelector: r.text(resource, path, "labelSelector"), FieldSelector: r.text(resource, path, "fieldSelector"),
 			Filter: r.text(resource, path, "filter"),
 		}, check)
-		if err != nil {
-			r.errs = append(r.errs, err)
+	default:
+		if len(d.indexes) > 0 {
+			r.wrong("spec.indexes", "are for spec.resource: the answer of a call has no objects; have the service answer with an object, whose members are looked up as quickly, or use spec.projections")
 		}
-		d.resource = wanted
-		return
+		const path = "spec.apiCall"
+		d.interval = r.seconds(apiCall, path, "refreshIntervalSeconds")
+		d.call = r.call(apiCall, path, apiCall, path)
 	}
-	if len(d.indexes) > 0 {
-		r.wrong("spec.indexes", "are for spec.resource: the answer of a call has no objects; have the service answer with an object, whose members are looked up as quickly, or use spec.projections")
-	}
-	const path = "spec.apiCall"
-	request := r.request(apiCall, path)
-	r.service(&request, apiCall, path)
-	d.interval = r.seconds(apiCall, path, "refreshIntervalSeconds")
-	r.check(request, path, path)
-	d.call = &request
 }
 
 // global reads the spec of a GlobalContextEntry.
@@ -132,33 +125,21 @@ func (r *reader) global(d *definition, spec map[string]any, check checker) {
 	case resource != nil:
 		const path = "spec.kubernetesResource"
 		named := policy.EntryResource{
-			Group: r.text(resource, path, "group"), Version: r.text(resource, path, "version"),
-			Kind: r.text(resource, path, "resource"), Namespace: r.text(resource, path, "namespace"),
+			Group:   cmp.Or(r.text(resource, path, "group"), coreGroup), // None is not any here.
+			Version: r.text(resource, path, "version"), Kind: r.text(resource, path, "resource"), Namespace: r.text(resource, path, "namespace"),
 		}
-		if named.Kind == "" {
+		switch {
+		case named.Kind == "":
 			r.wrong(path+".resource", "is required: the plural name, such as deployments")
-			return
-		}
-		if named.Version == "" {
+		case named.Version == "":
 			r.wrong(path+".version", "is required")
-			return
+		default:
+			d.resource = r.resource(path, named, check)
 		}
-		wanted, err := parseResource(path, named, check)
-		if err != nil {
-			r.errs = append(r.errs, err)
-			return
-		}
-		wanted.Exact = true // No group is the core group here.
-		d.resource = wanted
 	default:
 		const path = "spec.apiCall"
-		request := r.request(apiCall, path)
-		if service := r.object(apiCall, path, "service"); service != nil {
-			r.service(&request, service, path+".service")
-		}
 		d.interval = r.duration(apiCall, path, "refreshInterval")
-		r.check(request, path, path+".service")
-		d.call = &request
+		d.call = r.call(apiCall, path, r.object(apiCall, path, "service"), path+".service")
 	}
 }
 
@@ -184,9 +165,12 @@ func (r *reader) expressions(spec map[string]any, list string, check func(expres
 	return named
 }
 
-// request reads what both kinds have in common.
-func (r *reader) request(apiCall map[string]any, path string) call.Request {
-	request := call.Request{Path: r.text(apiCall, path, "urlPath"), Method: r.text(apiCall, path, "method")}
+// call reads a call, whose service is in a field of its own, or beside the others.
+func (r *reader) call(apiCall map[string]any, path string, service map[string]any, servicePath string) *call.Request {
+	request := &call.Request{
+		Path: r.text(apiCall, path, "urlPath"), Method: r.text(apiCall, path, "method"),
+		URL: r.text(service, servicePath, "url"), CABundle: r.text(service, servicePath, "caBundle"),
+	}
 	r.list(apiCall, path, "data", func(path string, item map[string]any) {
 		key := r.text(item, path, "key")
 		if key == "" {
@@ -195,33 +179,18 @@ func (r *reader) request(apiCall map[string]any, path string) call.Request {
 		}
 		request.Data = append(request.Data, call.Datum{Key: key, Value: item["value"]})
 	})
-	return request
-}
-
-func (r *reader) service(request *call.Request, service map[string]any, path string) {
-	request.URL = r.text(service, path, "url")
-	request.CABundle = r.text(service, path, "caBundle")
-	r.list(service, path, "headers", func(path string, item map[string]any) {
+	r.list(service, servicePath, "headers", func(path string, item map[string]any) {
 		request.Headers = append(request.Headers, call.Header{Key: r.text(item, path, "key"), Value: r.text(item, path, "value")})
 	})
-}
-
-// fieldNames are the names of the fields of a request in entries.
-var fieldNames = map[string]string{
-	call.FieldURL: "url", call.FieldPath: "urlPath", call.FieldMethod: "method",
-	call.FieldHeaders: "headers", call.FieldData: "data", call.FieldCABundle: "caBundle",
-}
-
-// check finds what is wrong with a request as a whole.
-func (r *reader) check(request call.Request, path, service string) {
 	var field *call.FieldError
 	if err := request.Check(); errors.As(err, &field) {
 		switch field.Field {
 		case call.FieldURL, call.FieldHeaders, call.FieldCABundle:
-			path = service
+			path = servicePath
 		}
-		r.wrong(path+"."+fieldNames[field.Field], "%w", err)
+		r.wrong(path+"."+field.Field, "%w", err)
 	}
+	return request
 }
 
 // seconds reads a refresh interval in seconds.
@@ -259,6 +228,15 @@ func (r *reader) interval(interval time.Duration, field string) time.Duration {
 	return interval
 }
 
+// coreGroup is a name for the group that has none.
+const coreGroup = "core"
+
+func (r *reader) resource(path string, named policy.EntryResource, check checker) *objects.Named {
+	result, err := parseResource(path, named, check)
+	r.errs = append(r.errs, err)
+	return result
+}
+
 // parseResource reads a resource as users name it. path names the field in errors.
 func parseResource(path string, named policy.EntryResource, check checker) (*objects.Named, error) {
 	fail := func(field, format string, args ...any) (*objects.Named, error) {
@@ -287,7 +265,7 @@ func parseResource(path string, named policy.EntryResource, check checker) (*obj
 		result.Version = version
 	}
 	result.Group, result.Exact = group, group != ""
-	if group == "core" {
+	if group == coreGroup {
 		result.Group = ""
 	} else if problems := validation.IsDNS1123Subdomain(group); result.Exact && len(problems) > 0 {
 		return fail("group", "%q is not an API group such as apps or networking.k8s.io", named.Group)
@@ -315,12 +293,12 @@ func splitGroup(text string) (group, version string) {
 	text = strings.Trim(text, "/")
 	switch first, rest, _ := strings.Cut(text, "/"); first {
 	case "api":
-		return "core", rest
+		return coreGroup, rest
 	case "apis":
 		text = rest
 	}
 	if text == "v1" {
-		return "core", text
+		return coreGroup, text
 	}
 	group, version, _ = strings.Cut(text, "/")
 	return group, version

@@ -41,7 +41,7 @@ type Datum struct {
 	Value any
 }
 
-// FieldError says which field of a [Request] is wrong: URL, Path, Method, Headers, Data, CABundle.
+// FieldError says which field of a [Request] is wrong, as policies and entries call it.
 type FieldError struct {
 	Field string
 	err   error
@@ -55,12 +55,12 @@ func (e *FieldError) Unwrap() error { return e.err }
 
 // The fields of a [FieldError].
 const (
-	FieldURL      = "URL"
-	FieldPath     = "Path"
-	FieldMethod   = "Method"
-	FieldHeaders  = "Headers"
-	FieldData     = "Data"
-	FieldCABundle = "CABundle"
+	FieldURL      = "url"
+	FieldPath     = "urlPath"
+	FieldMethod   = "method"
+	FieldHeaders  = "headers"
+	FieldData     = "data"
+	FieldCABundle = "caBundle"
 )
 
 func wrong(field, format string, args ...any) error {
