@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 )
@@ -28,7 +29,7 @@ const (
 func (c *Cache) Calls() call.Config { return c.calls }
 
 // poll has a dataset filled by its call, again and again, until the worker is stopped.
-func (d *dataset) poll(ctx context.Context) worker {
+func (d *dataset) poll(ctx context.Context) objects.Worker {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &poller{dataset: d, cancel: cancel}
 	p.ended.Go(func() { p.run(ctx) })

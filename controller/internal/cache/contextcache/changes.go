@@ -42,20 +42,18 @@ func newChanges(c clock.WithTicker, names func(*dataset) []policy.Entry) *change
 	}
 }
 
-// note collects a change of objects.
+// note collects a change of data.
 func (c *changes) note(d *dataset, change table.Change) {
-	if change != table.None {
-		c.add(d, change == table.Content)
+	if change == table.None {
+		return
 	}
-}
-
-func (c *changes) add(d *dataset, urgent bool) {
 	c.mu.Lock()
-	c.datasets[d] = c.datasets[d] || urgent
+	c.datasets[d] = c.datasets[d] || change == table.Content
 	c.mu.Unlock()
 	c.noted.Fire()
 }
 
+// addEntries collects entries that have become something else.
 func (c *changes) addEntries(ids ...policy.Entry) {
 	c.mu.Lock()
 	for _, id := range ids {

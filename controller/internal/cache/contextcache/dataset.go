@@ -30,9 +30,6 @@ type data interface {
 	Problem() error
 }
 
-// worker fills a dataset.
-type worker = objects.Worker
-
 var errListing = errors.New("the watch was interrupted, and the list that has to follow is not complete")
 
 // phase says whether the data of a dataset are there.
@@ -85,7 +82,7 @@ type dataset struct {
 	mu sync.Mutex
 
 	// Only the planner uses what follows.
-	worker worker
+	worker objects.Worker
 	// retryAt is when it may be loaded again after an eviction; pause is the time until then if it has
 	// to be evicted again soon.
 	retryAt time.Time
@@ -120,7 +117,8 @@ func (d *dataset) start(ctx context.Context) {
 	if d.origin.call != nil {
 		d.worker = d.poll(ctx)
 	} else {
-		d.worker = d.feed(ctx)
+		from := d.origin.selection
+		d.worker = d.cache.source.Feed(ctx, from, newStore(d.cache.config.Engine, from, d))
 	}
 }
 
@@ -152,7 +150,7 @@ func (d *dataset) set(change func(*state)) {
 	d.mu.Unlock()
 	close(before.changed)
 	if was, is := before.verdict(), next.verdict(); was != is && is != undecided {
-		d.cache.changes.add(d, true)
+		d.cache.changes.note(d, table.Content)
 	}
 	d.cache.statusChanged()
 }

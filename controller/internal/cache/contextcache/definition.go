@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/cache/objects"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/reach"
@@ -51,7 +52,7 @@ type definition struct {
 
 // locate returns where the data of a valid definition come from: the one thing that all kinds of entries become. The
 // warning says what may be wrong with that.
-func (d *definition) locate(all objects.Kinds) (from origin, warning string, err error) {
+func (d *definition) locate(all *served.Catalog) (from origin, warning string, err error) {
 	if d.resource != nil {
 		from.selection, warning, err = objects.Find(all, *d.resource)
 		return from, warning, err

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -31,7 +32,7 @@ const (
 
 // plan makes the next index, starts loading what is missing, and drops the data that no entry uses.
 func (c *Cache) plan(ctx context.Context) {
-	catalog := c.config.Served.Current()
+	catalog := c.source.Kinds()
 	next := &index{
 		entries: map[policy.Entry]*entry{}, names: map[*dataset][]policy.Entry{},
 		kinds: map[string]kindState{}, changed: make(chan struct{}),
@@ -45,7 +46,7 @@ func (c *Cache) plan(ctx context.Context) {
 	before := c.index.Load()
 	used := map[*dataset]bool{}
 	for _, definition := range c.definitions(next, before) {
-		e := c.resolve(ctx, definition)
+		e := c.resolve(ctx, catalog, definition)
 		next.entries[definition.id] = e
 		if known := before.entries[definition.id]; e.warning != "" && (known == nil || known.warning != e.warning) {
 			klog.FromContext(ctx).Info("Warning: "+e.warning, "entry", title(definition.id))
@@ -92,9 +93,8 @@ func (c *Cache) definitions(next, before *index) []*definition {
 }
 
 // resolve finds the data of a definition, and starts them if they are new.
-func (c *Cache) resolve(ctx context.Context, d *definition) *entry {
+func (c *Cache) resolve(ctx context.Context, all *served.Catalog, d *definition) *entry {
 	e := &entry{definition: d, err: d.err}
-	all := c.source.Kinds()
 	if d.err != nil || all == nil && (d.resource != nil || d.path != nil) {
 		return e
 	}

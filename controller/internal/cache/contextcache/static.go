@@ -136,7 +136,7 @@ func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
 // load gets the data of a definition. All paths are of documents here, whether they could be watched in a cluster or
 // would be called.
 func (s *Static) load(ctx context.Context, d *definition) (data, error) {
-	from, warning, err := d.locate(s.documents)
+	from, warning, err := d.locate(s.documents.Kinds())
 	var absent *objects.AbsentError
 	switch {
 	case errors.As(err, &absent):
@@ -159,17 +159,16 @@ func (s *Static) load(ctx context.Context, d *definition) (data, error) {
 	if named == nil {
 		return nil, fmt.Errorf("GET %s: there is no cluster to ask, and it is not the path of a list", from.call.Path)
 	}
-	found, _ := named.In(s.documents)
+	found, _ := named.In(s.documents.Kinds())
 	return s.read(ctx, found)
 }
 
 // read returns what the documents have of a selection.
 func (s *Static) read(ctx context.Context, of objects.Selection) (data, error) {
-	into := newStore(s.engine, of)
-	var failed error
-	s.documents.Feed(ctx, of, into, objects.Progress{Changed: func(err error) { failed = err }})
-	if failed != nil {
-		return nil, failed
+	into := newStore(s.engine, of, nil)
+	s.documents.Feed(ctx, of, into)
+	if into.err != nil {
+		return nil, into.err
 	}
 	return into.data()
 }

@@ -4,7 +4,6 @@
 package contextcache
 
 import (
-	"context"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,24 +17,7 @@ import (
 // growth is how much what is being loaded may grow before the memory limit is looked at again.
 const growth = 1 << 20
 
-// feed has a dataset filled with objects until the worker is stopped.
-func (d *dataset) feed(ctx context.Context) worker {
-	metrics := d.cache.config.Metrics
-	into := newStore(d.cache.config.Engine, d.origin.selection)
-	into.dataset = d
-	return d.cache.source.Feed(ctx, d.origin.selection, into, objects.Progress{
-		Listing: d.listing,
-		Changed: func(err error) {
-			if err != nil {
-				metrics.failures.WithLabelValues(reasonOf(err)).Inc()
-			}
-			d.attempted(err)
-		},
-		Failed: func(string) { metrics.refreshes.WithLabelValues(kindResource, resultFailure).Inc() },
-	})
-}
-
-// store takes the objects of a selection from a source, one call at a time, and makes data of them.
+// store takes the objects of a selection from a source, and makes data of them.
 type store struct {
 	selection objects.Selection
 	engine    *table.Engine
@@ -45,11 +27,35 @@ type store struct {
 	dataset *dataset
 	// filled reports whether the data have been complete.
 	filled bool
+	// err is why they can't be, without a dataset.
+	err error
 }
 
-func newStore(engine *table.Engine, of objects.Selection) *store {
+var _ objects.Sink = (*store)(nil)
+
+func newStore(engine *table.Engine, of objects.Selection, d *dataset) *store {
 	header := table.Header{APIVersion: of.Resource.GroupVersion().String(), Kind: of.Resource.Kind, Plural: of.Resource.Resource}
-	return &store{selection: of, engine: engine, table: table.NewTable(engine, header), filter: engine.Filter(of.Filter)}
+	return &store{selection: of, engine: engine, table: table.NewTable(engine, header), filter: engine.Filter(of.Filter), dataset: d}
+}
+
+// Listing implements [objects.Sink].
+func (s *store) Listing() { s.dataset.listing() }
+
+// Changed implements [objects.Sink].
+func (s *store) Changed(err error) {
+	if s.dataset == nil {
+		s.err = err
+		return
+	}
+	if err != nil {
+		s.dataset.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
+	}
+	s.dataset.attempted(err)
+}
+
+// Failed implements [objects.Sink].
+func (s *store) Failed(string) {
+	s.dataset.cache.config.Metrics.refreshes.WithLabelValues(kindResource, resultFailure).Inc()
 }
 
 // data returns the list, or a document of the one object that the selection names.

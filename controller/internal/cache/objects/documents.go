@@ -13,13 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/docket-project/docket/controller/internal/cluster/served"
-	"github.com/docket-project/docket/controller/internal/cluster/source"
 )
 
 // Documents are the source of a scan of files: the objects in them are all there are. They never change.
 type Documents struct {
-	resources []served.Resource
-	objects   map[schema.GroupVersionKind][]*unstructured.Unstructured
+	kinds   *served.Catalog
+	objects map[schema.GroupVersionKind][]*unstructured.Unstructured
 }
 
 var _ Source = (*Documents)(nil)
@@ -31,30 +30,23 @@ func NewDocuments(objects []*unstructured.Unstructured) *Documents {
 		gvk := object.GroupVersionKind()
 		d.objects[gvk] = append(d.objects[gvk], object)
 	}
+	resources := make([]served.Resource, 0, len(d.objects))
 	for gvk, list := range d.objects {
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)
 		namespaced := slices.ContainsFunc(list, func(o *unstructured.Unstructured) bool { return o.GetNamespace() != "" })
-		d.resources = append(d.resources, served.Resource{
+		resources = append(resources, served.Resource{
 			GroupVersionResource: plural, Kind: gvk.Kind, Namespaced: namespaced, Listable: true, Watchable: true,
 		})
 	}
-	slices.SortFunc(d.resources, func(a, b served.Resource) int {
+	slices.SortFunc(resources, func(a, b served.Resource) int {
 		return version.CompareKubeAwareVersionStrings(b.Version, a.Version)
 	})
+	d.kinds = served.CatalogOf(resources)
 	return d
 }
 
 // Kinds implements [Source].
-func (d *Documents) Kinds() Kinds { return d }
-
-// Resources implements [Kinds].
-func (d *Documents) Resources() []served.Resource { return d.resources }
-
-// ShortNames implements [Kinds]: nobody has said which there are.
-func (d *Documents) ShortNames(schema.GroupVersionResource) []string { return nil }
-
-// Failed implements [Kinds].
-func (d *Documents) Failed() map[schema.GroupVersion]error { return nil }
+func (d *Documents) Kinds() *served.Catalog { return d.kinds }
 
 // List returns the objects of a selection, its filter apart. Nobody may change them. A kind that no document has has
 // no objects.
@@ -72,8 +64,8 @@ func (d *Documents) List(of Selection) ([]*unstructured.Unstructured, error) {
 	return list, nil
 }
 
-// Feed implements [Source]. The store has all objects when it returns.
-func (d *Documents) Feed(_ context.Context, of Selection, into source.Store, tell Progress) Worker {
+// Feed implements [Source]. The sink has all objects when it returns.
+func (d *Documents) Feed(_ context.Context, of Selection, into Sink) Worker {
 	list, err := d.List(of)
 	if err == nil {
 		objects := make([]any, len(list))
@@ -82,11 +74,11 @@ func (d *Documents) Feed(_ context.Context, of Selection, into source.Store, tel
 		}
 		err = into.Replace(objects, "")
 	}
-	tell.Changed(err)
+	into.Changed(err)
 	return fed{}
 }
 
-// fed is the worker of a store that has all there will be.
+// fed is the worker of a sink that has all there will be.
 type fed struct{}
 
 // Decided implements [Worker].

@@ -29,7 +29,7 @@ func (e *AbsentError) Error() string { return e.text }
 // Find returns the resource that is named. If several groups have a kind, it takes the group that the API prefers, as
 // kubectl does: the core group, or else the first one in its discovery. The warning says so, unless it is the core
 // group. The error is an [*AbsentError] if there is no such kind.
-func Find(all Kinds, w Named) (found Selection, warning string, err error) {
+func Find(all *served.Catalog, w Named) (found Selection, warning string, err error) {
 	byGroup, versions := map[string]served.Resource{}, map[string]bool{}
 	var order []string // Of the groups, preferred ones first.
 	for _, r := range all.Resources() {
@@ -73,7 +73,7 @@ func Find(all Kinds, w Named) (found Selection, warning string, err error) {
 }
 
 // names reports whether the resource is meant, in any version.
-func (w Named) names(all Kinds, r served.Resource) bool {
+func (w Named) names(all *served.Catalog, r served.Resource) bool {
 	if w.Exact && r.Group != w.Group {
 		return false
 	}
@@ -84,7 +84,7 @@ func (w Named) names(all Kinds, r served.Resource) bool {
 func exactly(r served.Resource, kind string) bool { return r.Kind == kind || r.Resource == kind }
 
 // absent says that nothing is there but other versions.
-func (w Named) absent(all Kinds, versions []string) error {
+func (w Named) absent(all *served.Catalog, versions []string) error {
 	what := fmt.Sprintf("the API has no kind or plural %q", w.Kind)
 	if w.Exact {
 		what += fmt.Sprintf(" in the group %q", w.Group)

@@ -17,11 +17,11 @@ func TestPaths(t *testing.T) {
 	t.Parallel()
 	services := schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	all := &Documents{resources: []served.Resource{
+	all := served.CatalogOf([]served.Resource{
 		{GroupVersionResource: services, Kind: "Service", Namespaced: true, Watchable: true},
 		{GroupVersionResource: nodes, Kind: "Node", Watchable: true},
 		{GroupVersionResource: schema.GroupVersionResource{Group: "m.x", Version: "v1", Resource: "pods"}, Kind: "PodMetrics", Namespaced: true},
-	}}
+	})
 	for path, want := range map[string]*Selection{
 		"/api/v1/services":                                 {},
 		"/api/v1/namespaces/x/services":                    {Namespace: "x"},
@@ -71,9 +71,10 @@ func TestPreferredGroup(t *testing.T) {
 			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: "things"}, Kind: "Thing", Watchable: watchable,
 		}
 	}
-	all := &Documents{resources: []served.Resource{
+	things := []served.Resource{
 		resource("none", "v1", false), resource("b", "v2", true), resource("a", "v1", true), resource("b", "v1", true),
-	}}
+	}
+	all := served.CatalogOf(things)
 	for _, test := range []struct {
 		named   Named
 		group   string
@@ -89,7 +90,7 @@ func TestPreferredGroup(t *testing.T) {
 			t.Errorf("%+v: %s, %q, %v", test.named, found, warning, err)
 		}
 	}
-	all.resources = append(all.resources, resource("", "v1", true))
+	all = served.CatalogOf(append(things, resource("", "v1", true)))
 	if found, warning, err := Find(all, byKind(policy.EntryResource{Kind: "things"})); err != nil || found.Resource.Group != "" || warning != "" {
 		t.Errorf("the core group: %s, %q, %v", found, warning, err)
 	}

@@ -108,7 +108,7 @@ func (s *Selection) readQuery(text string) (plain bool, err error) {
 
 // In returns the selection that a path has named, with all that is known of its resource, and whether it can be
 // listed and watched.
-func (s Selection) In(all Kinds) (found Selection, watchable bool) {
+func (s Selection) In(all *served.Catalog) (found Selection, watchable bool) {
 	for _, r := range all.Resources() {
 		if r.GroupVersionResource == s.Resource.GroupVersionResource {
 			s.Resource = r

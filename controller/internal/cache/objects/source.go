@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
@@ -21,35 +20,26 @@ import (
 // The two methods are enough for each question that a policy has: a get is a selection with a name, a list one with
 // selectors, a watch the feed that goes on. So what the context cache, a context entry (configMap, apiCall), a CEL
 // library (resource.Get, resource.List), a namespace look-up, or a parameter asks of a cluster, a scan of files can
-// answer from [Documents], in the same words: resolve the kind or the path in Kinds, then feed a store, or call
+// answer from [Documents], in the same words: find the kind or the path in Kinds, then feed a sink, or call
 // [Documents.List]. An answer that only an API server can give (a subresource, a review, a field selector beyond
 // the metadata) is an error of the source, not an empty list.
 type Source interface {
 	// Kinds returns what there is to select from; nil while that is not known.
-	Kinds() Kinds
-	// Feed gives a store all objects of a selection, and then their changes, until the worker is stopped.
-	Feed(ctx context.Context, of Selection, into source.Store, tell Progress) Worker
+	Kinds() *served.Catalog
+	// Feed gives a sink all objects of a selection, and then their changes, until the worker is stopped.
+	Feed(ctx context.Context, of Selection, into Sink) Worker
 }
 
-// Kinds is what there is to select from.
-type Kinds interface {
-	// Resources returns all resources, each in every version, the preferred versions first.
-	Resources() []served.Resource
-	// ShortNames returns the short names of a resource.
-	ShortNames(resource schema.GroupVersionResource) []string
-	// Failed returns the group versions that exist and don't answer.
-	Failed() map[schema.GroupVersion]error
-}
-
-// Progress has what a source calls beside the store. Listing and Failed may be nil.
-type Progress struct {
+// Sink takes objects, with one call at a time, and is told how that goes.
+type Sink interface {
+	source.Store
 	// Listing is called when a list begins.
-	Listing func()
+	Listing()
 	// Changed is called with an error when the source begins to fail or fails for another reason, and with nil when
 	// it has listed and when it no longer fails.
-	Changed func(err error)
+	Changed(err error)
 	// Failed is called for each request that fails.
-	Failed func(operation string)
+	Failed(operation string)
 }
 
 // Worker feeds a store.
@@ -70,22 +60,17 @@ type Cluster struct {
 var _ Source = (*Cluster)(nil)
 
 // Kinds implements [Source].
-func (c *Cluster) Kinds() Kinds {
-	if catalog := c.Served.Current(); catalog != nil {
-		return catalog
-	}
-	return nil
-}
+func (c *Cluster) Kinds() *served.Catalog { return c.Served.Current() }
 
 // Feed implements [Source].
-func (c *Cluster) Feed(ctx context.Context, of Selection, into source.Store, tell Progress) Worker {
+func (c *Cluster) Feed(ctx context.Context, of Selection, into Sink) Worker {
 	selector := of.Fields
 	if of.Name != "" {
 		selector = fields.OneTermEqualSelector(fieldName, of.Name).String()
 	}
 	s := source.New(source.Config{
 		Resource: of.Resource, Namespace: of.Namespace, Labels: of.Labels, Fields: selector,
-		Client: c.Client, Clock: c.Clock, Listing: tell.Listing, Changed: tell.Changed, Failed: tell.Failed,
+		Client: c.Client, Clock: c.Clock, Listing: into.Listing, Changed: into.Changed, Failed: into.Failed,
 	})
 	s.Start(ctx, into)
 	return s

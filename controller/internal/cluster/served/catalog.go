@@ -44,6 +44,20 @@ type Catalog struct {
 	failed map[schema.GroupVersion]error
 }
 
+// CatalogOf returns a catalog of resources that are known otherwise. The first version of each is the preferred one.
+func CatalogOf(resources []Resource) *Catalog {
+	c, seen := &Catalog{}, map[schema.GroupResource]bool{}
+	for _, r := range resources {
+		if seen[r.GroupResource()] {
+			c.others = append(c.others, r)
+		} else {
+			seen[r.GroupResource()] = true
+			c.preferred = append(c.preferred, r)
+		}
+	}
+	return c
+}
+
 // Discover returns what the API serves. For parts of it that don't answer, the result has what before has,
 // which may be nil.
 func Discover(client Lister, before *Catalog) (*Catalog, error) {
