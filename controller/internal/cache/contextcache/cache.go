@@ -19,7 +19,7 @@ import (
 // Cache is the context cache of a cluster. It implements [policy.Entries].
 type Cache struct {
 	config Config
-	calls  call.Config
+	client *call.Client
 	source objects.Source
 	index  atomic.Pointer[index]
 	// uses counts queries: the last one of a dataset tells how long ago it was used.
@@ -54,7 +54,7 @@ func New(config Config) (*Cache, error) {
 		return nil, err
 	}
 	c := &Cache{
-		config: config, calls: config.calls(),
+		config: config, client: call.NewClient(config.calls()),
 		source:   &objects.Cluster{Client: config.Client, Served: config.Served, Clock: config.Clock},
 		planning: broadcast.NewTrigger(), enforcing: broadcast.NewTrigger(), reporting: broadcast.NewTrigger(),
 		inline: map[policy.Entry]*inlineEntry{}, datasets: map[origin]*dataset{},

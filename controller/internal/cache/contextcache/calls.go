@@ -26,7 +26,7 @@ const (
 )
 
 // Calls returns what calls have in common: those that policies make themselves follow it as well.
-func (c *Cache) Calls() call.Config { return c.calls }
+func (c *Cache) Calls() call.Config { return c.config.calls() }
 
 // poll has a dataset filled by its call, again and again, until the worker is stopped.
 func (d *dataset) poll(ctx context.Context) objects.Worker {
@@ -56,16 +56,9 @@ func (p *poller) Stop() {
 }
 
 func (p *poller) run(ctx context.Context) {
-	cache, interval := p.dataset.cache, p.dataset.origin.interval
-	request, err := call.New(cache.calls, *p.dataset.origin.call)
-	if err != nil {
-		p.failed(ctx, err) // It was checked before.
-		p.tried.Store(true)
-		return
-	}
-	defer request.Close()
+	interval := p.dataset.origin.interval
 	retry := minRetry
-	timer := cache.config.Clock.NewTimer(0)
+	timer := p.dataset.cache.config.Clock.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -73,7 +66,7 @@ func (p *poller) run(ctx context.Context) {
 			return
 		case <-timer.C():
 		}
-		err := p.once(ctx, request)
+		err := p.once(ctx)
 		pause := interval
 		switch {
 		case ctx.Err() != nil:
@@ -99,8 +92,8 @@ func (p *poller) failed(ctx context.Context, err error) {
 	p.dataset.attempted(err)
 }
 
-func (p *poller) once(ctx context.Context, request *call.Call) error {
-	answer, err := request.Do(ctx)
+func (p *poller) once(ctx context.Context) error {
+	answer, err := p.dataset.cache.client.Do(ctx, *p.dataset.origin.call)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ import (
 // when an entry is first used. It implements [policy.Entries]. A kind without any objects is not an error: whether it
 // exists is not known here.
 type Static struct {
-	engine    *table.Engine
-	calls     call.Config
+	config    Config
+	client    *call.Client
 	documents *objects.Documents
 	// declared are the entries that objects declare; it never changes.
 	declared *index
@@ -47,6 +47,10 @@ type staticLoad struct {
 	err  error
 }
 
+func newStaticLoad(d *definition) *staticLoad {
+	return &staticLoad{definition: d, lock: semaphore.NewWeighted(1)}
+}
+
 // NewStatic returns a context cache over documents, and the CachedContextEntry and GlobalContextEntry objects among
 // entries. Entries that are invalid give errors when they are used; two of one name are an error here.
 func NewStatic(config Config, documents *objects.Documents, entries []*unstructured.Unstructured) (*Static, error) {
@@ -54,7 +58,7 @@ func NewStatic(config Config, documents *objects.Documents, entries []*unstructu
 		return nil, errors.New("context cache: Config.Engine is required")
 	}
 	s := &Static{
-		engine: config.Engine, calls: config.calls(), documents: documents,
+		config: config, client: call.NewClient(config.calls()), documents: documents,
 		declared: &index{entries: map[policy.Entry]*entry{}, kinds: map[string]kindState{}},
 		loads:    map[policy.Entry]*staticLoad{},
 	}
@@ -70,12 +74,13 @@ func NewStatic(config Config, documents *objects.Documents, entries []*unstructu
 			return nil, fmt.Errorf("%s: is there twice", title(d.id))
 		}
 		s.declared.entries[d.id] = &entry{definition: d}
+		s.loads[d.id] = newStaticLoad(d)
 	}
 	return s, nil
 }
 
 // Calls is like [Cache.Calls].
-func (s *Static) Calls() call.Config { return s.calls }
+func (s *Static) Calls() call.Config { return s.config.calls() }
 
 // Query implements [policy.Entries].
 func (s *Static) Query(ctx context.Context, query policy.Query) (any, error) {
@@ -120,17 +125,10 @@ func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if load := s.loads[id]; load != nil {
-		return load
+	if s.loads[id] == nil {
+		s.loads[id] = newStaticLoad(defineInline(id, s.config.Engine))
 	}
-	load := &staticLoad{lock: semaphore.NewWeighted(1)}
-	if found != nil {
-		load.definition = found.definition
-	} else {
-		load.definition = defineInline(id, s.engine)
-	}
-	s.loads[id] = load
-	return load
+	return s.loads[id]
 }
 
 // load gets the data of a definition. All paths are of documents here, whether they could be watched in a cluster or
@@ -140,7 +138,7 @@ func (s *Static) load(ctx context.Context, d *definition) (data, error) {
 	var absent *objects.AbsentError
 	switch {
 	case errors.As(err, &absent):
-		return table.NewTable(s.engine, table.Header{APIVersion: "v1"}), nil
+		return table.NewTable(s.config.Engine, table.Header{APIVersion: "v1"}), nil
 	case err != nil:
 		return nil, err
 	case warning != "":
@@ -165,7 +163,7 @@ func (s *Static) load(ctx context.Context, d *definition) (data, error) {
 
 // read returns what the documents have of a selection.
 func (s *Static) read(ctx context.Context, of objects.Selection) (data, error) {
-	into := newStore(s.engine, of, nil)
+	into := newStore(s.config.Engine, of, nil)
 	s.documents.Feed(ctx, of, into)
 	if into.err != nil {
 		return nil, into.err
@@ -174,14 +172,9 @@ func (s *Static) read(ctx context.Context, of objects.Selection) (data, error) {
 }
 
 func (s *Static) call(ctx context.Context, request call.Request) (data, error) {
-	c, err := call.New(s.calls, request)
+	answer, err := s.client.JSON(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	answer, err := c.Do(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return table.NewDocument(s.engine, answer)
+	return table.NewDocument(s.config.Engine, answer)
 }

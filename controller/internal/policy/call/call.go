@@ -43,8 +43,8 @@ func (c Config) completed() Config {
 	return c
 }
 
-// Call is a request that can be made again and again.
-type Call struct {
+// prepared is a request that has been checked.
+type prepared struct {
 	config  Config
 	request Request
 	target  *url.URL
@@ -52,46 +52,8 @@ type Call struct {
 	client  *http.Client
 }
 
-// New returns a call. The error is a [*FieldError].
-func New(config Config, request Request) (*Call, error) {
-	roots, err := request.roots()
-	if err != nil {
-		return nil, err
-	}
-	config = config.completed()
-	return newCall(config, request, config.client(roots))
-}
-
-func newCall(config Config, request Request, client *http.Client) (*Call, error) {
-	if err := request.Check(); err != nil {
-		return nil, err
-	}
-	request.Method = cmp.Or(request.Method, http.MethodGet)
-	target, err := request.target()
-	if err != nil {
-		return nil, err
-	}
-	body, err := request.body()
-	if err != nil {
-		return nil, err
-	}
-	return &Call{config: config, request: request, target: target, body: body, client: client}, nil
-}
-
-// Close ends connections that wait for the next call.
-func (c *Call) Close() { c.client.CloseIdleConnections() }
-
-// Do makes the request and returns the JSON of the answer. Errors have no secrets: neither headers, nor what is posted,
-// nor the query of the URL; and nothing of the answer, which may be one. [Reason] says what kind of error it is.
-func (c *Call) Do(ctx context.Context) ([]byte, error) {
-	if c.request.Path != "" {
-		return within(ctx, c, c.cluster)
-	}
-	return within(ctx, c, c.service)
-}
-
 // within bounds the time of a call, and names it in its errors.
-func within[T any](ctx context.Context, c *Call, do func(context.Context) (T, error)) (T, error) {
+func within[T any](ctx context.Context, c *prepared, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
 	defer cancel()
 	answer, err := do(ctx)
@@ -111,7 +73,7 @@ func plain(u *url.URL) string {
 }
 
 // service returns the JSON of an answer that is a success.
-func (c *Call) service(ctx context.Context) ([]byte, error) {
+func (c *prepared) service(ctx context.Context) ([]byte, error) {
 	answer, err := c.send(ctx)
 	if err != nil {
 		return nil, err
@@ -123,7 +85,7 @@ func (c *Call) service(ctx context.Context) ([]byte, error) {
 }
 
 // send asks the service.
-func (c *Call) send(ctx context.Context) (*Answer, error) {
+func (c *prepared) send(ctx context.Context) (*Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, c.request.Method, c.target.String(), bytes.NewReader(c.body))
 	if err != nil {
 		return nil, &failure{ReasonOther, errors.New("the request can't be made")}
@@ -153,7 +115,7 @@ func (c *Call) send(ctx context.Context) (*Answer, error) {
 }
 
 // read returns a body of limited size.
-func (c *Call) read(body io.Reader) ([]byte, error) {
+func (c *prepared) read(body io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, c.config.MaxResponse+1))
 	if err != nil {
 		return nil, classify(err)
@@ -164,12 +126,12 @@ func (c *Call) read(body io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-func (c *Call) tooLong() error {
+func (c *prepared) tooLong() error {
 	return &failure{ReasonSize, fmt.Errorf("the answer has more than %d bytes", c.config.MaxResponse)}
 }
 
 // cluster asks the cluster's own API.
-func (c *Call) cluster(ctx context.Context) ([]byte, error) {
+func (c *prepared) cluster(ctx context.Context) ([]byte, error) {
 	if c.config.REST == nil {
 		return nil, &failure{ReasonOther, errors.New("there is no cluster to ask")}
 	}

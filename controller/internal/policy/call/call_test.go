@@ -54,12 +54,7 @@ func answering(text string) http.HandlerFunc {
 
 func do(tb testing.TB, config call.Config, request call.Request) ([]byte, error) {
 	tb.Helper()
-	c, err := call.New(config, request)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer c.Close()
-	return c.Do(tb.Context())
+	return call.NewClient(config).Do(tb.Context(), request)
 }
 
 // fails checks the reason of an error and that it says something.

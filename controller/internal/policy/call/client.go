@@ -4,6 +4,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -85,7 +86,7 @@ type Answer struct {
 	contentType string
 }
 
-// Client makes requests that differ each time, and keeps connections between them.
+// Client makes requests, and keeps connections between them.
 type Client struct {
 	config Config
 
@@ -94,38 +95,69 @@ type Client struct {
 	clients map[string]*http.Client
 }
 
-// NewClient returns a client for services.
+// NewClient returns a client that follows a configuration.
 func NewClient(config Config) *Client {
 	return &Client{config: config.completed(), clients: map[string]*http.Client{}}
 }
 
-// JSON is [Call.Do] for a request to a service.
+// Do returns the JSON of the answer of a service or, for a path, of the cluster's own API. Errors have no secrets:
+// neither headers, nor what is posted, nor the query of the URL; and nothing of the answer, which may be one. [Reason]
+// says what kind of error it is.
+func (c *Client) Do(ctx context.Context, request Request) ([]byte, error) {
+	if request.Path == "" {
+		return c.JSON(ctx, request)
+	}
+	asked, err := c.prepare(request)
+	if err != nil {
+		return nil, err
+	}
+	return within(ctx, asked, asked.cluster)
+}
+
+// JSON is [Client.Do] for services only.
 func (c *Client) JSON(ctx context.Context, request Request) ([]byte, error) {
-	call, err := c.call(request)
+	asked, err := c.service(request)
 	if err != nil {
 		return nil, err
 	}
-	return within(ctx, call, call.service)
+	return within(ctx, asked, asked.service)
 }
 
-// Ask returns the answer of a service, whatever its status. Errors are those of [Call.Do].
+// Ask returns the answer of a service, whatever its status. Errors are those of [Client.Do].
 func (c *Client) Ask(ctx context.Context, request Request) (*Answer, error) {
-	call, err := c.call(request)
+	asked, err := c.service(request)
 	if err != nil {
 		return nil, err
 	}
-	return within(ctx, call, call.send)
+	return within(ctx, asked, asked.send)
 }
 
-func (c *Client) call(request Request) (*Call, error) {
+func (c *Client) service(request Request) (*prepared, error) {
 	if request.Path != "" {
 		return nil, wrong(FieldPath, "is not that of a service")
+	}
+	return c.prepare(request)
+}
+
+// prepare returns a request that can be made. The error is a [*FieldError].
+func (c *Client) prepare(request Request) (*prepared, error) {
+	if err := request.Check(); err != nil {
+		return nil, err
+	}
+	request.Method = cmp.Or(request.Method, http.MethodGet)
+	target, err := request.target()
+	if err != nil {
+		return nil, err
+	}
+	body, err := request.body()
+	if err != nil {
+		return nil, err
 	}
 	client, err := c.clientFor(&request)
 	if err != nil {
 		return nil, err
 	}
-	return newCall(c.config, request, client)
+	return &prepared{config: c.config, request: request, target: target, body: body, client: client}, nil
 }
 
 func (c *Client) clientFor(request *Request) (*http.Client, error) {

@@ -59,8 +59,8 @@ func TestWrongRequestsNameTheirField(t *testing.T) {
 		if !errors.As(err, &field) || field.Field != test.field || !strings.Contains(err.Error(), test.word) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, other := call.New(call.Config{}, request); other == nil {
-			t.Errorf("%s: New takes it", name)
+		if _, other := call.NewClient(call.Config{}).Do(t.Context(), request); !errors.As(other, &field) {
+			t.Errorf("%s: a client takes it: %v", name, other)
 		}
 	}
 	if err := ok.Check(); err != nil {
