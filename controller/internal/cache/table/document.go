@@ -4,11 +4,9 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 )
 
 // Document is one JSON value, such as the answer of an API. It is immutable and safe for concurrent
@@ -25,16 +23,7 @@ type Document struct {
 // NewDocument decodes JSON. It keeps no part of data.
 func NewDocument(engine *Engine, data []byte) (*Document, error) {
 	d := &Document{engine: engine, results: newMemos()}
-	var err error
-	if utf8.Valid(data) {
-		var compact bytes.Buffer
-		if err = json.Compact(&compact, data); err == nil {
-			d.value, err = decode(compact.String(), nil)
-		}
-	} else { // It replaces what can't be read.
-		err = json.Unmarshal(data, &d.value)
-	}
-	if err != nil {
+	if err := json.Unmarshal(data, &d.value); err != nil {
 		return nil, fmt.Errorf("document is no JSON: %w", err)
 	}
 	d.bytes = sizeOf(d.value, unlimited).memory + int64(len(data))

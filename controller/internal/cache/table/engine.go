@@ -115,9 +115,14 @@ func (x *Expression) bytes() int64 { return expressionBytes + bytesOfText*int64(
 // Check tells what is wrong with an expression before it is evaluated: its syntax, or a function
 // that there is not.
 func (e *Engine) Check(expression string) error {
+	_, err := e.check(expression)
+	return err
+}
+
+func (e *Engine) check(expression string) (node, error) {
 	parsed, err := parse(expression)
 	if err != nil {
-		return err
+		return node{}, err
 	}
 	anyNode(parsed, func(n node) bool {
 		if name, ok := n.Value.(string); ok && n.NodeType == jmespath.ASTFunctionExpression && !e.knows(name) {
@@ -125,7 +130,16 @@ func (e *Engine) Check(expression string) error {
 		}
 		return err != nil
 	})
-	return err
+	return parsed, err
+}
+
+// checkPure is check for an expression that has to give the same each time.
+func (e *Engine) checkPure(expression string) (node, error) {
+	parsed, err := e.check(expression)
+	if err == nil && calls(parsed, e.impure) {
+		err = fmt.Errorf("expression %q: its result depends on more than the object: leave out random, and what depends on the time", shorten(expression))
+	}
+	return parsed, err
 }
 
 // knows reports whether there is a function, which the library tells only those that call it.

@@ -23,13 +23,8 @@ type Filter struct {
 
 // CheckFilter tells what is wrong with an expression of a filter, before it is evaluated.
 func (e *Engine) CheckFilter(expression string) error {
-	if err := e.Check(expression); err != nil {
-		return err
-	}
-	if parsed, err := parse(expression); err != nil || calls(parsed, e.impure) {
-		return impureError(expression)
-	}
-	return nil
+	_, err := e.checkPure(expression)
+	return err
 }
 
 // Filter returns the filter of an expression over an object; nil for the empty one. As in JMESPath's own

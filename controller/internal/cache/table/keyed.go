@@ -20,25 +20,16 @@ var errKeyType = errors.New("is neither a text, a number, true or false, nor an 
 // CheckKeys tells what is wrong with an expression for the keys of objects, before it is evaluated. Keys
 // have to be the same whenever they are computed: an expression may depend on the object only.
 func (e *Engine) CheckKeys(expression string) error {
-	if err := e.Check(expression); err != nil {
-		return err
-	}
-	parsed, err := parse(expression)
+	parsed, err := e.checkPure(expression)
 	switch {
 	case err != nil:
 		return err
 	case isCurrent(parsed):
 		return errors.New("the whole object can't be a key: select a field, as metadata.name does")
-	case calls(parsed, e.impure):
-		return impureError(expression)
 	case !isOrdered(parsed):
 		return fmt.Errorf("expression %q: the members of an object are in no order, so keys(), values() and .* can't be in a key", shorten(expression))
 	}
 	return nil
-}
-
-func impureError(expression string) error {
-	return fmt.Errorf("expression %q: its result depends on more than the object: leave out random, and what depends on the time", shorten(expression))
 }
 
 // Index has the objects of a table at one time by their keys. It never changes, and is safe for concurrent
