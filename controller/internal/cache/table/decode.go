@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -225,21 +224,8 @@ const escapes, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 func (d *decoder) escape(text []byte) []byte {
 	c := d.peek()
 	d.at++
-	if c == 'u' {
-		r := d.unit()
-		if utf16.IsSurrogate(r) {
-			// encoding/json writes no pairs, but reads them.
-			if rest := d.data[min(d.at, len(d.data)):]; strings.HasPrefix(rest, `\u`) {
-				back := d.at
-				d.at += 2
-				if r = utf16.DecodeRune(r, d.unit()); r == utf8.RuneError {
-					d.at = back
-				}
-			} else {
-				r = utf8.RuneError
-			}
-		}
-		return utf8.AppendRune(text, r)
+	if c == 'u' { // encoding/json writes no pairs of surrogates.
+		return utf8.AppendRune(text, d.unit())
 	}
 	i := strings.IndexByte(escapes, c)
 	if i < 0 {
