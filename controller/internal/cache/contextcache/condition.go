@@ -5,7 +5,7 @@ package contextcache
 
 import (
 	"fmt"
-	"unicode/utf8"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -80,11 +80,7 @@ func bounded(message string) string {
 	if len(message) <= maxMessage {
 		return message
 	}
-	cut := maxMessage
-	for !utf8.RuneStart(message[cut]) {
-		cut--
-	}
-	return message[:cut] + "…"
+	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }
 
 // The reasons of failures in metrics, beside those of calls.

@@ -61,25 +61,22 @@ func (d *declared) follow(ctx context.Context, catalog *served.Catalog) {
 		return // Nor that it is gone.
 	}
 	if d.source != nil && (!found || d.source.Resource() != resource) {
-		d.source.Stop()
-		d.source = nil
+		d.stop()
 		d.Clear()
 	}
 	if found && d.source == nil {
 		d.source = source.New(source.Config{
 			Resource: resource, Client: d.cache.config.Client, Clock: d.cache.config.Clock,
-			Changed: func(err error) { d.noted(ctx, err) },
+			Changed: func(err error) {
+				if err != nil {
+					d.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
+					klog.FromContext(ctx).Error(err, "Entries of the context cache can't be read; will retry", "kind", d.kind)
+				}
+				d.cache.replan()
+			},
 		})
 		d.source.Start(ctx, d)
 	}
-}
-
-func (d *declared) noted(ctx context.Context, err error) {
-	if err != nil {
-		d.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
-		klog.FromContext(ctx).Error(err, "Entries of the context cache can't be read; will retry", "kind", d.kind)
-	}
-	d.cache.replan()
 }
 
 func (d *declared) stop() {

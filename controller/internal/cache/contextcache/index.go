@@ -66,7 +66,7 @@ func (x *index) find(id policy.Entry) (*entry, error) {
 		}
 	}
 	for _, kind := range entryKinds {
-		if state, known := x.kinds[kind]; !known || !state.decided {
+		if !x.kinds[kind].decided {
 			return nil, nil // Not known.
 		}
 	}
@@ -75,14 +75,8 @@ func (x *index) find(id policy.Entry) (*entry, error) {
 
 // unknown says that there is no object with a name, or that nobody can tell.
 func (x *index) unknown(id policy.Entry) error {
-	var errs []error
-	for _, kind := range entryKinds {
-		if err := x.kinds[kind].err; err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("can't be found: %w", errors.Join(errs...))
+	if err := errors.Join(x.kinds[policy.CachedContextEntry].err, x.kinds[policy.GlobalContextEntry].err); err != nil {
+		return fmt.Errorf("can't be found: %w", err)
 	}
 	hint := "create it, or correct the name in the policy"
 	if x.kinds[policy.CachedContextEntry].absent && x.kinds[policy.GlobalContextEntry].absent {

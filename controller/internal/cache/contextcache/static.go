@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -51,7 +50,7 @@ func newStaticLoad(d *definition) *staticLoad {
 	return &staticLoad{definition: d, lock: semaphore.NewWeighted(1)}
 }
 
-// NewStatic returns a context cache over documents, and the CachedContextEntry and GlobalContextEntry objects among
+// NewStatic returns a context cache over documents, with the CachedContextEntry and GlobalContextEntry objects in
 // entries. Entries that are invalid give errors when they are used; two of one name are an error here.
 func NewStatic(config Config, documents *objects.Documents, entries []*unstructured.Unstructured) (*Static, error) {
 	if config.Engine == nil {
@@ -66,9 +65,6 @@ func NewStatic(config Config, documents *objects.Documents, entries []*unstructu
 		s.declared.kinds[kind] = kindState{decided: true}
 	}
 	for _, object := range entries {
-		if object.GroupVersionKind().Group != policy.KyvernoGroup || !slices.Contains(entryKinds, object.GetKind()) {
-			continue
-		}
 		d := define(object, config.Engine)
 		if s.declared.entries[d.id] != nil {
 			return nil, fmt.Errorf("%s: is there twice", title(d.id))
