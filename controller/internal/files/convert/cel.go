@@ -4,47 +4,70 @@
 package convert
 
 import (
-	"regexp"
-	"slices"
-	"strconv"
+	"math"
 	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
 )
 
-// How strongly operators of CEL bind.
-const (
-	bindsTernary = iota
-	bindsOr
-	bindsAnd
-	bindsComparison
-	bindsSum
-	bindsUnary
-	bindsPrimary
-)
-
-// cel is an expression.
-type cel struct {
-	text string
-	// binding is how strongly its outermost operator binds.
-	binding int
-}
-
-func (c cel) String() string { return c.text }
-
-// in returns the text for a place that needs a binding: in parentheses if c binds less.
-func (c cel) in(binding int) string {
-	if c.binding < binding {
-		return "(" + c.text + ")"
-	}
-	return c.text
-}
-
-func primary(text string) cel    { return cel{text, bindsPrimary} }
-func comparison(text string) cel { return cel{text, bindsComparison} }
+// cel is an expression as people write it: it is printed and never evaluated, so macros such as has() and all() stay
+// the calls that they look like.
+type cel = ast.Expr
 
 var (
-	always = primary("true")
-	never  = primary("false")
+	build = ast.NewExprFactory()
+
+	// These are compared by identity: no other expression is one of them.
+	always    = build.NewLiteral(0, types.True)
+	never     = build.NewLiteral(0, types.False)
+	null      = build.NewLiteral(0, types.NullValue)
+	emptyText = build.NewLiteral(0, types.String(""))
+	emptyList = build.NewList(0, nil, nil)
+	emptyMap  = build.NewMap(0, nil)
 )
+
+// maxColumn is where an expression is too long for one line.
+const maxColumn = 80
+
+// lines prints an expression for people. One that is long has a line for each operand of its outermost && or ||:
+// the unparser would break lines anywhere, also between the arguments of a call.
+func lines(c cel) string {
+	text := oneLine(c)
+	for operator, symbol := range map[string]string{operators.LogicalAnd: " &&\n", operators.LogicalOr: " ||\n"} {
+		if len(text) > maxColumn && isCall(c, operator) {
+			return strings.Join(operands(c, operator), symbol)
+		}
+	}
+	return text
+}
+
+// operands prints what an operator joins, however often it occurs.
+func operands(c cel, operator string) []string {
+	if isCall(c, operator) {
+		both := c.AsCall().Args()
+		return append(operands(both[0], operator), operands(both[1], operator)...)
+	}
+	text := oneLine(c)
+	if c.Kind() == ast.CallKind && operators.Precedence(c.AsCall().FunctionName()) > operators.Precedence(operator) {
+		text = "(" + text + ")"
+	}
+	return []string{text}
+}
+
+// oneLine prints an expression in one line.
+func oneLine(c cel) string {
+	text, err := parser.Unparse(c, ast.NewSourceInfo(nil), parser.WrapOnColumn(math.MaxInt))
+	if err != nil {
+		panic(err) // There is text for whatever this file builds.
+	}
+	return text
+}
+
+// same reports whether two expressions have the same text.
+func same(a, b cel) bool { return a == b || oneLine(a) == oneLine(b) }
 
 func boolean(value bool) cel {
 	if value {
@@ -53,37 +76,90 @@ func boolean(value bool) cel {
 	return never
 }
 
-// chain joins the operands by an operator of which absorbing is the result as soon as one operand is it, and
-// neutral the result without operands. Operands that occur twice count once.
-func chain(operator string, binding int, neutral, absorbing cel, operands []cel) cel {
-	var kept []cel
-	seen := map[string]bool{}
-	for _, operand := range operands {
-		switch {
-		case operand == absorbing:
-			return absorbing
-		case operand == neutral || seen[operand.text]:
-			continue
-		}
-		seen[operand.text] = true
-		kept = append(kept, operand)
+// quote returns a string literal.
+func quote(text string) cel {
+	if text == "" {
+		return emptyText
 	}
-	switch len(kept) {
-	case 0:
-		return neutral
-	case 1:
-		return kept[0]
-	}
-	texts := make([]string, len(kept))
-	for i, operand := range kept {
-		texts[i] = operand.in(binding)
-	}
-	return cel{strings.Join(texts, operator), binding}
+	return build.NewLiteral(0, types.String(text))
 }
 
-func and(operands ...cel) cel { return chain(" && ", bindsAnd, always, never, operands) }
+func whole(number int64) cel { return build.NewLiteral(0, types.Int(number)) }
 
-func or(operands ...cel) cel { return chain(" || ", bindsOr, never, always, operands) }
+// number returns a literal: an integer if it is one.
+func number(value float64) cel {
+	if isWhole(value) {
+		return whole(int64(value))
+	}
+	return build.NewLiteral(0, types.Double(value))
+}
+
+// isWhole reports whether a number of JSON is an integer.
+func isWhole(number float64) bool { return number == math.Trunc(number) && math.Abs(number) < 1<<53 }
+
+func list(elements ...cel) cel {
+	if len(elements) == 0 {
+		return emptyList
+	}
+	return build.NewList(0, elements, nil)
+}
+
+// quotes returns a list of string literals.
+func quotes(texts []string) cel {
+	elements := make([]cel, len(texts))
+	for i, text := range texts {
+		elements[i] = quote(text)
+	}
+	return list(elements...)
+}
+
+// ident returns an identifier, and what its members after the dots select.
+func ident(path string) cel {
+	keys := strings.Split(path, ".")
+	c := build.NewIdent(0, keys[0])
+	for _, key := range keys[1:] {
+		c = build.NewSelect(0, c, key)
+	}
+	return c
+}
+
+// call returns function(arguments); operators are functions too.
+func call(function string, arguments ...cel) cel { return build.NewCall(0, function, arguments...) }
+
+// method returns a.function(arguments).
+func method(a cel, function string, arguments ...cel) cel {
+	return build.NewMemberCall(0, function, a, arguments...)
+}
+
+func isCall(c cel, function string) bool {
+	return c.Kind() == ast.CallKind && c.AsCall().FunctionName() == function
+}
+
+// chain joins the operands by an operator of which absorbing is the result as soon as one operand is it, and
+// neutral the result without operands. Operands that occur twice count once.
+func chain(operator string, neutral, absorbing cel, operands []cel) cel {
+	joined := neutral
+	seen := map[string]bool{}
+	for _, operand := range operands {
+		if operand == absorbing {
+			return absorbing
+		}
+		text := oneLine(operand)
+		switch {
+		case operand == neutral || seen[text]:
+		case joined == neutral:
+			joined = operand
+		default:
+			joined = call(operator, joined, operand)
+		}
+		seen[text] = true
+	}
+	return joined
+}
+
+func and(operands ...cel) cel { return chain(operators.LogicalAnd, always, never, operands) }
+
+func or(operands ...cel) cel { return chain(operators.LogicalOr, never, always, operands) }
 
 func not(c cel) cel {
 	switch {
@@ -91,14 +167,10 @@ func not(c cel) cel {
 		return never
 	case c == never:
 		return always
-	case c.binding == bindsUnary && c.text[0] == '!':
-		inner := c.text[1:]
-		if strings.HasPrefix(inner, "(") {
-			return cel{inner, bindsPrimary}
-		}
-		return primary(inner)
+	case isCall(c, operators.LogicalNot):
+		return c.AsCall().Args()[0]
 	}
-	return cel{"!" + c.in(bindsUnary), bindsUnary}
+	return call(operators.LogicalNot, c)
 }
 
 // choose is condition ? yes : no.
@@ -109,154 +181,66 @@ func choose(condition, yes, no cel) cel {
 	case never:
 		return no
 	}
-	return cel{condition.in(bindsOr) + " ? " + yes.in(bindsOr) + " : " + no.in(bindsTernary), bindsTernary}
+	return call(operators.Conditional, condition, yes, no)
 }
 
-// equal is a == b; b is a literal.
-func equal(a cel, b string) cel { return comparison(a.in(bindsSum) + " == " + b) }
+func equal(a, b cel) cel { return call(operators.Equals, a, b) }
 
 // oneOf is true if a is one of the texts.
 func oneOf(a cel, texts []string) cel {
 	if len(texts) == 1 {
 		return equal(a, quote(texts[0]))
 	}
-	return comparison(a.in(bindsSum) + " in " + list(texts))
+	return in(a, quotes(texts))
 }
 
-// call is a.function(arguments).
-func call(a cel, function string, arguments ...string) cel {
-	return primary(a.in(bindsPrimary) + "." + function + "(" + strings.Join(arguments, ", ") + ")")
+func in(a, list cel) cel { return call(operators.In, a, list) }
+
+// every and exists are about the elements of a list, which the condition calls by the name element.
+func every(list, element, condition cel) cel { return method(list, operators.All, element, condition) }
+func exists(list, element, condition cel) cel {
+	return method(list, operators.Exists, element, condition)
 }
 
-// quote returns a string literal.
-func quote(text string) string { return strconv.Quote(text) }
+func hasElements(list cel) cel { return longerThan(list, 0) }
 
-// list returns a list of string literals.
-func list(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = quote(text)
+func longerThan(list cel, size int) cel {
+	return call(operators.Greater, method(list, "size"), whole(int64(size)))
+}
+
+// sum joins texts or lists.
+func sum(first cel, rest ...cel) cel {
+	for _, one := range rest {
+		first = call(operators.Add, first, one)
 	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+	return first
 }
 
-// identifier matches the names that may follow a dot.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+func index(a, key cel) cel { return call(operators.Index, a, key) }
 
-// reserved are the words that CEL does not take as names of fields.
-var reserved = map[string]bool{"in": true, "true": true, "false": true, "null": true}
+// isType reports whether a is of one of CEL's types.
+func isType(a cel, of string) cel { return equal(call("type", a), ident(of)) }
 
-func dotted(name string) bool { return identifier.MatchString(name) && !reserved[name] }
+// asList is a, or the list that has only a.
+func asList(a cel) cel { return choose(isType(a, "list"), a, list(a)) }
 
-// place is where a value is: below an expression that always has one.
-type place struct {
-	root cel
-	keys []string
-	// known tells that there is a value.
-	known bool
-	// there is true if the root stands for a value and not for one that is missing; empty if it always does.
-	there cel
+// dyn hides the type of a, for branches that have two.
+func dyn(a cel) cel { return call("dyn", a) }
+
+// asText is what a looks like as a string.
+func asText(a cel) cel { return call("string", a) }
+
+func comparedQuantities(operator string, a, b cel) cel {
+	return call(operator, method(call("quantity", a), "compareTo", call("quantity", b)), whole(0))
 }
 
-func at(root cel) place { return place{root: root, known: true} }
-
-// below returns the place of a member.
-func (p place) below(key string) place {
-	keys := make([]string, len(p.keys), len(p.keys)+1)
-	copy(keys, p.keys)
-	return place{root: p.root, keys: append(keys, key)}
+func comparedDurations(operator string, a, b cel) cel {
+	return call(operator, call("duration", a), call("duration", b))
 }
 
-// assured returns the place for where a value is known to be there.
-func (p place) assured() place {
-	p.known = true
-	return p
-}
+func canBeQuantity(a cel) cel { return call("isQuantity", a) }
 
-// indexed returns the place of an element of a list.
-func (p place) indexed(i int) place { return p.below(indexMark + strconv.Itoa(i)) }
+// durations is a regular expression for what Go takes as a duration.
+const durations = `^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-// indexMark begins the keys that are indexes of lists: no key of a map in JSON has it.
-const indexMark = "\x00"
-
-// value is the value; an error of the evaluation if there is none.
-func (p place) value() cel {
-	if len(p.keys) == 0 {
-		return p.root
-	}
-	return p.path("")
-}
-
-// optional is the value or none, as an optional of CEL.
-func (p place) optional() cel { return p.path("?") }
-
-// path selects each key from what is before it, with mark in front of it.
-func (p place) path(mark string) cel {
-	text := p.root.in(bindsPrimary)
-	for _, key := range p.keys {
-		index, isIndex := strings.CutPrefix(key, indexMark)
-		switch {
-		case isIndex:
-			text += "[" + mark + index + "]"
-		case dotted(key):
-			text += "." + mark + key
-		default:
-			text += "[" + mark + quote(key) + "]"
-		}
-	}
-	return primary(text)
-}
-
-// or is the value, or what is given if there is none.
-func (p place) or(otherwise string) cel {
-	if p.known || len(p.keys) == 0 {
-		return p.value()
-	}
-	return call(p.optional(), "orValue", otherwise)
-}
-
-// elements is the list at the place; empty if there is none. Some lists are null in a cluster, such as the rules of
-// a ClusterRole that is aggregated.
-func (p place) elements() cel {
-	list := p.or("[]")
-	if n := len(p.keys); n > 0 && (p.keys[n-1] == "rules" || p.keys[n-1] == "subjects") && !p.known {
-		return primary("optional.ofNonZeroValue(" + list.text + ").orValue([])")
-	}
-	return list
-}
-
-// isList reports whether the name of the place is one of lists.
-func (p place) isList() bool {
-	n := len(p.keys)
-	if n == 0 {
-		return false
-	}
-	last := p.keys[n-1]
-	if slices.Contains(listFields, last) {
-		return true
-	}
-	return strings.HasSuffix(last, "s") && !strings.HasSuffix(last, "ss") && !slices.Contains(otherFields, last) && !strings.HasSuffix(last, "Seconds")
-}
-
-// listFields are lists, and otherFields are none, although their names look different.
-var (
-	listFields  = []string{"add", "drop", "command"}
-	otherFields = []string{"labels", "annotations", "matchLabels", "limits", "requests", "status", "nodeSelector", "replicas", "resources"}
-)
-
-// present reports whether there is a value.
-func (p place) present() cel {
-	switch {
-	case p.known:
-		return always
-	case len(p.keys) == 0:
-		if p.there.text == "" {
-			return always
-		}
-		return p.there
-	case len(p.keys) == 1 && dotted(p.keys[0]):
-		return primary("has(" + p.value().text + ")")
-	default:
-		return call(p.optional(), "hasValue")
-	}
-}
+func canBeDuration(a cel) cel { return method(a, "matches", quote(durations)) }

@@ -6,7 +6,6 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -90,7 +89,7 @@ func (c *converter) condition(condition kyvernov1.Condition, s scope, field stri
 		return truth{}, err
 	}
 	guard := and(key.guard(), value.guard())
-	if key.literal == nil && key.present != always {
+	if key.literal == nil {
 		ok = and(key.present, ok)
 	}
 	return truth{guard, ok}, nil
@@ -160,10 +159,10 @@ func (c *converter) operandOf(value any, s scope, field string) (term, error) {
 				return term{}, refuse(field, byHand, "the list has a %T", item)
 			}
 		}
-		return term{cel: primary(list(texts)), kind: listKind, present: always, literal: texts}, nil
+		return term{cel: quotes(texts), kind: listKind, present: always, literal: texts}, nil
 	case float64:
-		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
-			return term{cel: primary(strconv.FormatInt(int64(value), 10)), kind: numberKind, present: always, literal: int64(value)}, nil
+		if isWhole(value) {
+			return term{cel: whole(int64(value)), kind: numberKind, present: always, literal: int64(value)}, nil
 		}
 		return literal(value, field)
 	default:
@@ -188,16 +187,16 @@ func scalarText(value any) string {
 // listOf converts a list with variables: those that are lists are not flattened.
 func (c *converter) listOf(items []any, s scope, field string) (term, error) {
 	out := term{kind: listKind, present: always}
-	var texts []string
+	var elements []cel
 	for i, item := range items {
 		t, err := c.operandOf(item, s, fmt.Sprintf("%s[%d]", field, i))
 		if err != nil {
 			return term{}, err
 		}
 		out.guards = append(out.guards, t.guards...)
-		texts = append(texts, textOf(t).text)
+		elements = append(elements, textOf(t))
 	}
-	out.cel = primary("[" + strings.Join(texts, ", ") + "]")
+	out.cel = list(elements...)
 	return out, nil
 }
 
@@ -211,7 +210,7 @@ func (c *converter) template(text string, s scope, field string) (term, error) {
 		return c.jmespath(parts[0].text, s, field)
 	}
 	out := term{kind: textKind, present: always}
-	var texts []string
+	var texts []cel
 	parts, _ = partsOf(text)
 	for _, each := range parts {
 		if !each.isVariable {
@@ -226,8 +225,8 @@ func (c *converter) template(text string, s scope, field string) (term, error) {
 			return term{}, refuse(field, byHand, "a list is part of the text %q", text)
 		}
 		out.guards = append(out.guards, t.guards...)
-		texts = append(texts, textOf(t).in(bindsSum+1))
+		texts = append(texts, textOf(t))
 	}
-	out.cel = cel{strings.Join(texts, " + "), bindsSum}
+	out.cel = sum(texts[0], texts[1:]...)
 	return out, nil
 }

@@ -6,6 +6,7 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kyverno/kyverno/api/kyverno"
@@ -34,7 +35,7 @@ func (c *converter) entry(entry kyvernov1.ContextEntry, s scope, field string) (
 	case entry.APICall != nil:
 		return c.apiCall(entry.APICall, s, field+".apiCall")
 	case entry.GlobalReference != nil:
-		data := at(primary("globalContext.Get(" + quote(entry.GlobalReference.Name) + `, "")`))
+		data := at(method(ident("globalContext"), "Get", quote(entry.GlobalReference.Name), emptyText))
 		return c.selected(data, entry.GlobalReference.JMESPath, s, field+".globalReference.jmesPath")
 	default:
 		return term{}, refuse(field, "use image.GetMetadata() of CEL by hand", "only variables, ConfigMaps, API calls and global references are converted")
@@ -64,7 +65,7 @@ func (c *converter) contextVariable(v *kyvernov1.Variable, s scope, field string
 	if err != nil {
 		return term{}, err
 	}
-	out := known(t.or(otherwise.text), t.kind)
+	out := known(t.or(otherwise.cel), t.kind)
 	if t.kind != otherwise.kind {
 		out.kind = unknownKind
 	}
@@ -97,16 +98,19 @@ func (c *converter) configMap(ref *kyvernov1.ConfigMapReference, s scope, field 
 	if err != nil {
 		return term{}, err
 	}
-	return placed(at(primary(fmt.Sprintf(`resource.Get("v1", "configmaps", %s, %s)`, in, name)))), nil
+	return placed(at(method(ident("resource"), "Get", quote("v1"), quote("configmaps"), in, name))), nil
 }
 
 // textTemplate converts a text that may have variables.
-func (c *converter) textTemplate(text string, s scope, field string) (string, error) {
+func (c *converter) textTemplate(text string, s scope, field string) (cel, error) {
 	if !strings.Contains(text, "{{") {
 		return quote(text), nil
 	}
 	t, err := c.template(text, s, field)
-	return textOf(t).text, err
+	if err != nil {
+		return nil, err
+	}
+	return textOf(t), nil
 }
 
 // apiCall converts a request for resources of the cluster.
@@ -133,36 +137,34 @@ func (c *converter) apiCall(call *kyvernov1.ContextAPICall, s scope, field strin
 // resourcesAt converts the path of a request: a list of resources, or one of them.
 func (c *converter) resourcesAt(path string, s scope, field string) (cel, error) {
 	path = strings.TrimPrefix(strings.TrimSpace(path), "/")
-	var parts []string
-	for _, part := range splitPath(path) {
-		text, err := c.textTemplate(part, s, field)
-		if err != nil {
-			return cel{}, err
-		}
-		parts = append(parts, text)
-	}
-	var version string
+	parts := splitPath(path)
+	var version, namespace string
 	switch {
-	case len(parts) > 2 && parts[0] == `"api"`:
+	case len(parts) > 2 && parts[0] == "api":
 		version, parts = parts[1], parts[2:]
-	case len(parts) > 3 && parts[0] == `"apis"`:
-		version = strings.ReplaceAll(parts[1]+` + "/" + `+parts[2], `" + "/" + "`, "/")
-		parts = parts[3:]
+	case len(parts) > 3 && parts[0] == "apis":
+		version, parts = parts[1]+"/"+parts[2], parts[3:]
 	default:
-		return cel{}, refuse(field, byHand, "the path %q is not one of resources", path)
+		return nil, refuse(field, byHand, "the path %q is not one of resources", path)
 	}
-	namespace := `""`
-	if len(parts) > 2 && parts[0] == `"namespaces"` {
+	if len(parts) > 2 && parts[0] == "namespaces" {
 		namespace, parts = parts[1], parts[2:]
 	}
-	switch len(parts) {
-	case 1:
-		return primary(fmt.Sprintf("resource.List(%s, %s, %s)", version, parts[0], namespace)), nil
-	case 2:
-		return primary(fmt.Sprintf("resource.Get(%s, %s, %s, %s)", version, parts[0], namespace, parts[1])), nil
-	default:
-		return cel{}, refuse(field, byHand, "the path %q is one of a subresource", path)
+	function := "List"
+	if len(parts) == 2 {
+		function = "Get"
+	} else if len(parts) > 2 {
+		return nil, refuse(field, byHand, "the path %q is one of a subresource", path)
 	}
+	var arguments []cel
+	for _, part := range slices.Concat([]string{version, parts[0], namespace}, parts[1:]) {
+		argument, err := c.textTemplate(part, s, field)
+		if err != nil {
+			return nil, err
+		}
+		arguments = append(arguments, argument)
+	}
+	return method(ident("resource"), function, arguments...), nil
 }
 
 // splitPath cuts a path at slashes outside variables.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/kyverno/api/kyverno"
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	"github.com/kyverno/kyverno/pkg/autogen"
@@ -97,37 +98,30 @@ var taken = map[string]bool{
 }
 
 // variable returns a name for the elements of a list that is not in use.
-func (c *converter) variable(name string) string {
+func (c *converter) variable(name string) cel {
 	if taken[name] || !dotted(name) {
 		name = "element"
 	}
 	c.used[name]++
 	if n := c.used[name]; n > 1 {
-		return fmt.Sprintf("%s%d", name, n)
+		name = fmt.Sprintf("%s%d", name, n)
 	}
-	return name
+	return ident(name)
 }
 
 // topLevel returns the place of a member of the resource. Kyverno puts object.spec.template.spec in place of
 // object.spec for the controllers of pods, and the same for metadata, which a template may not have.
-func (c *converter) topLevel(key, _ string) (place, error) {
-	object := c.object.in(bindsPrimary)
-	switch key {
-	case "spec":
-		if c.podsOnlyKinds() {
-			return at(primary(object + ".spec")), nil
-		}
-	case "metadata":
-		if c.autogen {
-			metadata := object + ".metadata"
-			has := primary("has(" + metadata + ")")
-			return place{root: choose(has, primary(metadata), primary("{}")), there: has}, nil
-		}
-		return c.metadata(), nil
-	case "kind", "apiVersion":
-		return at(primary(object + "." + key)), nil
+func (c *converter) topLevel(key string) place {
+	value := build.NewSelect(0, c.object, key)
+	switch {
+	case key == "metadata" && c.autogen:
+		has := call(operators.Has, value)
+		return place{root: choose(has, value, emptyMap), there: has}
+	case key == "metadata", key == "kind", key == "apiVersion", key == "spec" && c.podsOnlyKinds():
+		return at(value)
+	default:
+		return place{root: c.object, keys: []string{key}}
 	}
-	return place{root: c.object, keys: []string{key}}, nil
 }
 
 // Policy converts a ClusterPolicy or a Policy.
@@ -145,7 +139,7 @@ func Policy(object *unstructured.Unstructured, options Options) Result {
 	rules := decoded.GetSpec().Rules
 	names := map[string]bool{}
 	for i := range rules {
-		c := &converter{options: options, object: primary("object"), used: map[string]int{}, autogen: generated[rules[i].Name]}
+		c := &converter{options: options, object: ident("object"), used: map[string]int{}, autogen: generated[rules[i].Name]}
 		rule := Rule{Name: rules[i].Name, Generates: c.autogen}
 		spec, err := c.rule(decoded, &rules[i], fmt.Sprintf("spec.rules[%d]", i))
 		if err != nil {

@@ -34,17 +34,17 @@ func Exception(object *unstructured.Unstructured, converted []Result, options Op
 	if err != nil {
 		return nil, err
 	}
-	c := &converter{options: options, object: primary("object"), used: map[string]int{}}
+	c := &converter{options: options, object: ident("object"), used: map[string]int{}}
 	condition, err := c.exceptionCondition(&decoded)
 	if err != nil {
 		return nil, err
 	}
 	if len(kinds) > 0 {
-		condition = and(oneOf(primary("object.kind"), kinds), condition)
+		condition = and(oneOf(ident("object.kind"), kinds), condition)
 	}
 	spec := map[string]any{"policyRefs": refs}
 	if condition != always {
-		spec["matchConditions"] = []any{map[string]any{"name": "match", "expression": condition.text}}
+		spec["matchConditions"] = []any{map[string]any{"name": "match", "expression": lines(condition)}}
 	}
 	if at := policy.ExpiryOf(object); !at.IsZero() {
 		spec["expiresAt"] = at.Format(time.RFC3339)
@@ -121,27 +121,30 @@ func (c *converter) exceptionCondition(decoded *kyvernov2.PolicyException) (cel,
 	match := kyvernov1.MatchResources{}
 	data, err := json.Marshal(decoded.Spec.Match)
 	if err != nil {
-		return cel{}, err
+		return nil, err
 	}
 	if err := json.Unmarshal(data, &match); err != nil {
-		return cel{}, refuse("spec.match", "correct it", "it can't be read: %v", err)
+		return nil, refuse("spec.match", "correct it", "it can't be read: %v", err)
 	}
 	// Every filter is about the kinds that it names, and the exception sees those of the policy.
 	c.kinds = []string{"*"}
 	condition, err := c.block(match, c.kinds, "spec.match")
 	if err != nil {
-		return cel{}, err
+		return nil, err
 	}
 	if decoded.Spec.Conditions == nil {
 		return condition, nil
 	}
 	var more kyvernov1.AnyAllConditions
 	if data, err = json.Marshal(decoded.Spec.Conditions); err != nil {
-		return cel{}, err
+		return nil, err
 	}
 	if err := json.Unmarshal(data, &more); err != nil {
-		return cel{}, refuse("spec.conditions", "correct it", "they can't be read: %v", err)
+		return nil, refuse("spec.conditions", "correct it", "they can't be read: %v", err)
 	}
 	block, err := c.anyAll(more, scope{}, "spec.conditions")
-	return and(condition, block.ok), err
+	if err != nil {
+		return nil, err
+	}
+	return and(condition, block.ok), nil
 }

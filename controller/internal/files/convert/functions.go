@@ -4,8 +4,7 @@
 package convert
 
 import (
-	"fmt"
-
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/go-jmespath"
 )
 
@@ -43,50 +42,56 @@ func (c *converter) apply(name string, a []term) term {
 	first := a[0].cel
 	switch name {
 	case "length":
-		return known(call(first, "size"), numberKind)
+		return known(method(first, "size"), numberKind)
 	case "keys":
 		key := c.variable("key")
-		return known(call(first, "map", key, key), listKind)
+		return known(method(first, operators.Map, key, key), listKind)
 	case "values":
 		key := c.variable("key")
-		return term{cel: call(first, "map", key, first.in(bindsPrimary)+"["+key+"]"), kind: listKind, present: always, nested: true}
+		t := known(method(first, operators.Map, key, index(first, key)), listKind)
+		t.nested = true
+		return t
 	case "contains":
-		in := comparison(a[1].in(bindsSum) + " in " + first.in(bindsSum))
-		within := call(first, "contains", a[1].text)
-		switch a[0].kind {
-		case listKind:
-			return known(in, boolKind)
-		case textKind:
-			return known(within, boolKind)
-		default:
-			return known(choose(comparison("type("+first.text+") == string"), within, in), boolKind)
-		}
+		return known(contains(a[0], a[1].cel), boolKind)
 	case "starts_with":
-		return known(call(first, "startsWith", a[1].text), boolKind)
+		return known(method(first, "startsWith", a[1].cel), boolKind)
 	case "ends_with":
-		return known(call(first, "endsWith", a[1].text), boolKind)
+		return known(method(first, "endsWith", a[1].cel), boolKind)
 	case "to_string":
 		if a[0].kind == textKind {
 			return a[0]
 		}
-		return known(primary(fmt.Sprintf("string(%s)", first.text)), textKind)
+		return known(asText(first), textKind)
 	case "to_upper":
-		return known(call(first, "upperAscii"), textKind)
+		return known(method(first, "upperAscii"), textKind)
 	case "to_lower":
-		return known(call(first, "lowerAscii"), textKind)
+		return known(method(first, "lowerAscii"), textKind)
 	case "regex_match":
-		return known(call(textOf(a[1]), "matches", first.text), boolKind)
+		return known(method(textOf(a[1]), "matches", first), boolKind)
 	case "split":
-		return known(call(first, "split", a[1].text), listKind)
+		return known(method(first, "split", a[1].cel), listKind)
 	case "join":
-		return known(call(a[1].cel, "join", first.text), textKind)
+		return known(method(a[1].cel, "join", first), textKind)
 	case "replace_all":
-		return known(call(first, "replace", a[1].text, a[2].text), textKind)
+		return known(method(first, "replace", a[1].cel, a[2].cel), textKind)
 	default: // to_array
 		if a[0].kind == listKind {
 			return a[0]
 		}
-		return known(choose(comparison("type("+first.text+") == list"), first, primary("["+first.text+"]")), listKind)
+		return known(asList(first), listKind)
+	}
+}
+
+// contains is true if a list has the element, or a text the part.
+func contains(a term, part cel) cel {
+	inList, inText := in(part, a.cel), method(a.cel, "contains", part)
+	switch a.kind {
+	case listKind:
+		return inList
+	case textKind:
+		return inText
+	default:
+		return choose(isType(a.cel, "string"), inText, inList)
 	}
 }
 
@@ -95,5 +100,5 @@ func textOf(t term) cel {
 	if t.kind == textKind {
 		return t.cel
 	}
-	return primary("string(" + t.text + ")")
+	return asText(t.cel)
 }

@@ -41,24 +41,24 @@ type term struct {
 	literal any
 }
 
-func known(text cel, k kind) term { return term{cel: text, kind: k, present: always} }
+func known(value cel, k kind) term { return term{cel: value, kind: k, present: always} }
 
 // guard is what must be true for a value to be there at all.
 func (t term) guard() cel { return and(t.guards...) }
 
 // or is the value, or what is given where it is null or not there.
-func (t term) or(otherwise string) cel {
+func (t term) or(otherwise cel) cel {
 	if t.path != nil {
 		return t.path.or(otherwise)
 	}
-	if t.empty && otherwise == "[]" {
+	if t.empty && otherwise == emptyList {
 		return t.cel
 	}
 	there := and(t.guard(), t.present)
-	if there != always && otherwise == "null" {
-		return choose(there, primary("dyn("+t.text+")"), primary(otherwise))
+	if there != always && otherwise == null {
+		return choose(there, dyn(t.cel), null)
 	}
-	return choose(there, t.cel, primary(otherwise))
+	return choose(there, t.cel, otherwise)
 }
 
 // elements is the list; empty where it is null or not there.
@@ -66,7 +66,7 @@ func (t term) elements() cel {
 	if t.path != nil {
 		return t.path.elements()
 	}
-	return t.or("[]")
+	return t.or(emptyList)
 }
 
 // scope is what names mean in an expression.
@@ -188,7 +188,10 @@ func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error
 		return c.orElse(n, s, field)
 	case jmespath.ASTAndExpression, jmespath.ASTNotExpression, jmespath.ASTComparator:
 		ok, err := c.truth(n, s, field)
-		return known(ok, boolKind), err
+		if err != nil {
+			return term{}, err
+		}
+		return known(ok, boolKind), nil
 	case jmespath.ASTFunctionExpression:
 		return c.function(n, s, field)
 	default:
@@ -211,13 +214,10 @@ func (c *converter) field(name string, s scope, field string) (term, error) {
 		return t, nil
 	}
 	p := *s.current.path
-	if len(p.keys) == 0 && p.root.text == requestText {
+	if len(p.keys) == 0 && p.root == request {
 		return c.request(name, field)
 	}
-	inner, err := c.member(p, name, field)
-	if err != nil {
-		return term{}, err
-	}
+	inner := c.member(p, name)
 	t := placed(inner)
 	if there := s.current.present; there != always {
 		// A member of null is null, and not missing.
@@ -226,8 +226,11 @@ func (c *converter) field(name string, s scope, field string) (term, error) {
 	return t, nil
 }
 
-// requestText stands for the variable request, whose members are not those of CEL's.
-const requestText = "request"
+// request stands for the variable of Kyverno, whose members are not those of CEL's.
+var (
+	request   = ident("request")
+	operation = ident("request.operation")
+)
 
 // name converts a name that begins an expression.
 func (c *converter) name(name string, s scope, field string) (term, error) {
@@ -235,15 +238,16 @@ func (c *converter) name(name string, s scope, field string) (term, error) {
 		return t, nil
 	}
 	switch name {
-	case requestText:
-		return placed(at(primary(requestText))), nil
+	case "request":
+		return placed(at(request)), nil
 	case "serviceAccountName", "serviceAccountNamespace":
-		index := "3"
+		part := int64(3)
 		if name == "serviceAccountNamespace" {
-			index = "2"
+			part = 2
 		}
-		ok := primary(`request.userInfo.username.startsWith("system:serviceaccount:")`)
-		return known(choose(ok, primary(`request.userInfo.username.split(":")[`+index+`]`), primary(`""`)), textKind), nil
+		user := ident("request.userInfo.username")
+		ok := method(user, "startsWith", quote("system:serviceaccount:"))
+		return known(choose(ok, index(method(user, "split", quote(":")), whole(part)), emptyText), textKind), nil
 	case "images":
 		return term{}, refuse(field, "use the functions image() of CEL by hand", "the variable images has no counterpart")
 	default:
@@ -256,15 +260,15 @@ func (c *converter) request(name, field string) (term, error) {
 	switch name {
 	case "object":
 		if c.verbatim {
-			return placed(at(primary("dyn(" + c.object.text + ")"))), nil
+			return placed(at(dyn(c.object))), nil
 		}
 		return placed(at(c.object)), nil
 	case "oldObject":
-		return placed(at(primary("oldObject"))), nil
+		return placed(at(ident("oldObject"))), nil
 	case "operation", "namespace", "name":
-		return known(primary("request."+name), textKind), nil
+		return known(ident("request."+name), textKind), nil
 	case "userInfo", "kind", "resource":
-		return placed(at(primary("request." + name))), nil
+		return placed(at(ident("request." + name))), nil
 	case "roles", "clusterRoles":
 		return term{}, refuse(field, "name users and groups instead", "CEL does not know the roles of a user (request.%s)", name)
 	default:
@@ -280,30 +284,29 @@ func (c *converter) index(i int, s scope, field string) (term, error) {
 		element := p.indexed(i)
 		return term{cel: element.value(), path: &element, guards: s.current.guards, present: element.present()}, nil
 	}
-	list := s.current.or("[]")
-	t := term{cel: primary(fmt.Sprintf("%s[%d]", list.in(bindsPrimary), i)), present: comparison(fmt.Sprintf("%s.size() > %d", list.in(bindsPrimary), i))}
-	return t, nil
+	list := s.current.or(emptyList)
+	return term{cel: index(list, whole(int64(i))), present: longerThan(list, i)}, nil
 }
 
 func literal(value any, field string) (term, error) {
 	t := term{present: always, literal: value}
 	switch value := value.(type) {
 	case string:
-		t.cel, t.kind = primary(quote(value)), textKind
+		t.cel, t.kind = quote(value), textKind
 	case bool:
 		t.cel, t.kind = boolean(value), boolKind
 	case float64:
-		t.cel, t.kind = primary(fmt.Sprint(value)), numberKind
+		t.cel, t.kind = number(value), numberKind
 	case []any:
 		if len(value) > 0 {
 			return term{}, refuse(field, byHand, "the list %v is part of an expression", value)
 		}
-		t.cel, t.kind = primary("[]"), listKind
+		t.cel, t.kind = emptyList, listKind
 	case map[string]any:
 		if len(value) > 0 {
 			return term{}, refuse(field, byHand, "the map %v is part of an expression", value)
 		}
-		t.cel = primary("{}")
+		t.cel = emptyMap
 	default:
 		return term{}, refuse(field, byHand, "the literal %v is part of an expression", value)
 	}
@@ -327,14 +330,14 @@ func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, err
 	if left.kind == boolKind && right.kind == boolKind && left.path == nil {
 		return known(or(left.cel, right.cel), boolKind), nil
 	}
-	if left.text == "request.operation" {
+	if same(left.cel, operation) {
 		return left, nil // There always is one, also for existing resources.
 	}
 	zero := isZero(right.literal)
 	if left.path != nil {
-		value := left.path.or("null")
+		value := left.path.or(null)
 		if zero {
-			t := known(left.path.or(right.text), unknownKind)
+			t := known(left.path.or(right.cel), unknownKind)
 			t.present = always
 			return t, nil
 		}
@@ -347,21 +350,21 @@ func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, err
 	if left.kind == listKind && zero {
 		there := and(left.guard(), left.present)
 		if right.kind == textKind {
-			return known(choose(and(there, comparison(left.in(bindsPrimary)+".size() > 0")), cel{"dyn(" + left.text + ")", bindsPrimary}, primary(`dyn("")`)), unknownKind), nil
+			return known(choose(and(there, hasElements(left.cel)), dyn(left.cel), dyn(emptyText)), unknownKind), nil
 		}
-		t := known(left.or(right.text), listKind)
+		t := known(left.or(right.cel), listKind)
 		t.nested, t.empty = left.nested, left.empty
 		return t, nil
 	}
 	if zero {
-		return known(left.or(right.text), unknownKind), nil
+		return known(left.or(right.cel), unknownKind), nil
 	}
 	return term{}, refuse(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
 }
 
 // isEmpty is true for what JMESPath takes for false.
 func isEmpty(value cel) cel {
-	return or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))
+	return or(equal(value, null), equal(value, emptyText), equal(value, never), equal(value, emptyList), equal(value, emptyMap))
 }
 
 func conditional(when cel, guards []cel) []cel {

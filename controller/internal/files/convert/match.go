@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/operators"
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	kubeutils "github.com/kyverno/kyverno/pkg/utils/kube"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -60,8 +61,11 @@ func (c *converter) match(rule *kyvernov1.Rule, field string) (matched, error) {
 	}
 	c.single = false
 	excluded, err := c.block(*rule.ExcludeResources, kinds, field+".exclude")
+	if err != nil {
+		return matched{}, err
+	}
 	out.condition = and(out.condition, not(excluded))
-	return out, err
+	return out, nil
 }
 
 // block converts the filters of match or exclude.
@@ -71,7 +75,7 @@ func (c *converter) block(block kyvernov1.MatchResources, kinds []string, field 
 	for i, filter := range list {
 		var err error
 		if conditions[i], err = c.filter(filter, kinds, fmt.Sprintf("%s[%d]", field, i)); err != nil {
-			return cel{}, err
+			return nil, err
 		}
 	}
 	if all {
@@ -207,7 +211,7 @@ func (c *converter) resourcesOf(group, version, kind, field string) ([]schema.Gr
 // filter converts one filter of match or exclude. Its kinds are a condition if there are others.
 func (c *converter) filter(filter kyvernov1.ResourceFilter, kinds []string, field string) (cel, error) {
 	if filter.ResourceDescription.IsEmpty() && len(filter.Subjects)+len(filter.Roles)+len(filter.ClusterRoles) == 0 {
-		return cel{}, refuse(field, "remove it", "the filter is empty")
+		return nil, refuse(field, "remove it", "the filter is empty")
 	}
 	var all []cel
 	add := func(condition cel, err error) error {
@@ -219,7 +223,7 @@ func (c *converter) filter(filter kyvernov1.ResourceFilter, kinds []string, fiel
 		for i, operation := range filter.Operations {
 			operations[i] = string(operation)
 		}
-		all = append(all, oneOf(primary("request.operation"), operations))
+		all = append(all, oneOf(operation, operations))
 	}
 	for _, step := range []func() error{
 		func() error { return add(c.kindCondition(filter.Kinds, kinds, field)) },
@@ -232,7 +236,7 @@ func (c *converter) filter(filter kyvernov1.ResourceFilter, kinds []string, fiel
 		},
 	} {
 		if err := step(); err != nil {
-			return cel{}, err
+			return nil, err
 		}
 	}
 	names := filter.Names
@@ -263,7 +267,7 @@ func (c *converter) kindCondition(some, of []string, field string) (cel, error) 
 	for _, text := range some {
 		group, version, kind, subresource := kubeutils.ParseKindSelector(text)
 		if subresource != "" {
-			return cel{}, refuse(field, "make it a rule of its own", "the subresource %s is in one filter of several", text)
+			return nil, refuse(field, "make it a rule of its own", "the subresource %s is in one filter of several", text)
 		}
 		if group == "*" && version == "*" && !hasWildcard(kind) {
 			names = append(names, kind)
@@ -276,10 +280,10 @@ func (c *converter) kindCondition(some, of []string, field string) (cel, error) 
 		if group == "*" && version != "*" && version != "v1" {
 			apiVersion = "*/" + version
 		}
-		conditions = append(conditions, and(wildcard(primary("object.kind"), kind), wildcard(primary("object.apiVersion"), apiVersion)))
+		conditions = append(conditions, and(wildcard(ident("object.kind"), kind), wildcard(ident("object.apiVersion"), apiVersion)))
 	}
 	if len(names) > 0 {
-		conditions = append([]cel{oneOf(primary("object.kind"), names)}, conditions...)
+		conditions = append([]cel{oneOf(ident("object.kind"), names)}, conditions...)
 	}
 	return or(conditions...), nil
 }
@@ -287,7 +291,7 @@ func (c *converter) kindCondition(some, of []string, field string) (cel, error) 
 // users converts what a filter says about who asks.
 func (c *converter) users(info kyvernov1.UserInfo, field string) (cel, error) {
 	if len(info.Roles)+len(info.ClusterRoles) > 0 {
-		return cel{}, refuse(field, "name users and groups (subjects) instead", "CEL does not know the roles of a user")
+		return nil, refuse(field, "name users and groups (subjects) instead", "CEL does not know the roles of a user")
 	}
 	if len(info.Subjects) == 0 {
 		return always, nil
@@ -305,21 +309,21 @@ func (c *converter) users(info kyvernov1.UserInfo, field string) (cel, error) {
 	}
 	ok := never
 	if len(names) > 0 {
-		ok = or(ok, anyWildcard(primary("request.userInfo.username"), names))
+		ok = or(ok, anyWildcard(ident("request.userInfo.username"), names))
 	}
 	if len(groups) > 0 {
-		ok = or(ok, call(primary("request.userInfo.groups"), "exists", "group", anyWildcard(primary("group"), groups).text))
+		group := ident("group")
+		ok = or(ok, exists(ident("request.userInfo.groups"), group, anyWildcard(group, groups)))
 	}
 	return ok, nil
 }
 
 // metadata is the resource's own, also for the controllers of pods, for which Kyverno rewrites object.metadata unless
 // the namespace follows.
-func (c *converter) metadata() place { return at(primary(c.object.in(bindsPrimary) + ".metadata")) }
+func (c *converter) metadata() place { return at(build.NewSelect(0, c.object, "metadata")) }
 
 func (c *converter) nameOf() cel {
-	generated := c.metadata().below("generateName").or(`""`)
-	return primary(c.metadata().below("name").or(generated.text).text)
+	return c.metadata().below("name").or(c.metadata().below("generateName").or(emptyText))
 }
 
 // namespaceOf is the namespace, or the name of a Namespace.
@@ -328,16 +332,16 @@ func (c *converter) namespaceOf() cel {
 		return kind == "Namespace" || kind == "v1/Namespace" || strings.HasSuffix(kind, "*")
 	})
 	if c.podsOnlyKinds() {
-		return primary(c.object.in(bindsPrimary) + ".metadata.namespace")
+		return c.metadata().below("namespace").value()
 	}
-	own := c.metadata().below("namespace").or(`""`)
+	own := c.metadata().below("namespace").or(emptyText)
 	switch {
 	case !namespaces:
 		return own
 	case len(c.kinds) == 1 && c.kinds[0] != "*":
 		return c.nameOf()
 	default:
-		return cel{choose(comparison(c.object.in(bindsPrimary)+`.kind == "Namespace"`), c.nameOf(), own).text, bindsTernary}
+		return choose(equal(build.NewSelect(0, c.object, "kind"), quote("Namespace")), c.nameOf(), own)
 	}
 }
 
@@ -345,7 +349,7 @@ func (c *converter) podsOnlyKinds() bool {
 	return slices.Equal(c.kinds, []string{"Pod"}) || slices.Equal(c.kinds, []string{"v1/Pod"})
 }
 
-func (c *converter) namespaceLabels() place { return at(primary("namespaceObject.metadata.labels")) }
+func (c *converter) namespaceLabels() place { return at(ident("namespaceObject.metadata.labels")) }
 
 func (c *converter) annotations(wanted map[string]string) cel {
 	var all []cel
@@ -363,9 +367,9 @@ func (c *converter) annotations(wanted map[string]string) cel {
 
 // hasMember reports whether a map has a member whose key and value match wildcards.
 func (c *converter) hasMember(p place, key, value string) cel {
-	members := p.or("{}")
+	members := p.or(emptyMap)
 	k := c.variable("key")
-	return call(members, "exists", k, and(wildcard(primary(k), key), wildcard(primary(members.in(bindsPrimary)+"["+k+"]"), value)).text)
+	return exists(members, k, and(wildcard(k, key), wildcard(index(members, k), value)))
 }
 
 // labelSelector converts a selector for labels at a place.
@@ -382,10 +386,10 @@ func (c *converter) labelSelector(selector *metav1.LabelSelector, labels place, 
 		}
 		label := labels.below(key)
 		if value == "*" || value == "" || strings.Trim(value, "*") == "" {
-			all = append(all, label.present(), wildcard(label.or(`""`), value))
+			all = append(all, label.present(), wildcard(label.or(emptyText), value))
 			continue
 		}
-		all = append(all, wildcard(label.or(`""`), value))
+		all = append(all, wildcard(label.or(emptyText), value))
 	}
 	for i, requirement := range selector.MatchExpressions {
 		label := labels.below(requirement.Key)
@@ -399,11 +403,11 @@ func (c *converter) labelSelector(selector *metav1.LabelSelector, labels place, 
 		case metav1.LabelSelectorOpDoesNotExist:
 			all = append(all, not(label.present()))
 		default:
-			return cel{}, refuse(fmt.Sprintf("%s.matchExpressions[%d]", field, i), "correct it", "the operator %s is not known", requirement.Operator)
+			return nil, refuse(fmt.Sprintf("%s.matchExpressions[%d]", field, i), "correct it", "the operator %s is not known", requirement.Operator)
 		}
 	}
-	if strings.HasPrefix(labels.root.text, "namespaceObject") {
-		all = append([]cel{comparison("namespaceObject != null")}, all...)
+	if strings.HasPrefix(oneLine(labels.root), "namespaceObject") {
+		all = append([]cel{call(operators.NotEquals, ident("namespaceObject"), null)}, all...)
 	}
 	return and(all...), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/kyverno/pkg/engine/operator"
 )
 
@@ -28,19 +29,22 @@ func (k comparedKey) compare(name string) (cel, error) {
 		return k.equals()
 	case "notequal", "notequals":
 		ok, err := k.equals()
-		return not(ok), err
+		if err != nil {
+			return nil, err
+		}
+		return not(ok), nil
 	case "anyin", "allin", "anynotin", "allnotin", "in", "notin":
 		return k.in(strings.ToLower(name))
 	case "greaterthan":
-		return k.order(" > ")
+		return k.order(operators.Greater)
 	case "greaterthanorequals":
-		return k.order(" >= ")
+		return k.order(operators.GreaterEquals)
 	case "lessthan":
-		return k.order(" < ")
+		return k.order(operators.Less)
 	case "lessthanorequals":
-		return k.order(" <= ")
+		return k.order(operators.LessEquals)
 	default:
-		return cel{}, refuse(k.field+".operator", "use another operator", "the operator %s is not supported", name)
+		return nil, refuse(k.field+".operator", "use another operator", "the operator %s is not supported", name)
 	}
 }
 
@@ -52,23 +56,23 @@ func (k comparedKey) literalKey(name string) (cel, error) {
 	}
 	isList := k.value.kind == listKind || k.value.path != nil && k.value.path.isList()
 	if !ok || !isList || k.value.literal != nil || !slices.Contains([]string{"anyin", "allin", "anynotin", "allnotin"}, name) {
-		return cel{}, refuse(k.field+".key", "make the variable the key", "the key is a literal")
+		return nil, refuse(k.field+".key", "make the variable the key", "the key is a literal")
 	}
 	var each []cel
 	for _, key := range keys {
 		element := k.c.variable("e")
-		v := primary("string(" + element + ")")
-		has := call(k.value.cel, "exists", element, or(anyWildcard(v, []string{key}), equal(v, `"*"`)).text)
+		v := asText(element)
+		has := exists(k.value.cel, element, or(anyWildcard(v, []string{key}), equal(v, quote("*"))))
 		if strings.HasSuffix(name, "notin") {
 			has = not(has)
 		}
 		each = append(each, has)
 	}
-	every := or(each...)
+	joined := or(each...)
 	if strings.HasPrefix(name, "all") {
-		every = and(each...)
+		joined = and(each...)
 	}
-	return and(k.value.present, every), nil
+	return and(k.value.present, joined), nil
 }
 
 func (k comparedKey) equals() (cel, error) {
@@ -80,26 +84,26 @@ func (k comparedKey) equals() (cel, error) {
 		if k.key.kind != unknownKind && k.key.kind != boolKind {
 			return never, nil
 		}
-		return equal(key, k.value.text), nil
+		return equal(key, k.value.cel), nil
 	case int64, float64:
 		if k.key.kind != unknownKind && k.key.kind != numberKind {
-			return cel{}, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
+			return nil, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
 		}
-		return equal(key, k.value.text), nil
+		return equal(key, k.value.cel), nil
 	case string:
 		return k.equalsText(value), nil
 	case []string:
 		if k.key.kind != listKind && k.key.kind != unknownKind {
 			return never, nil
 		}
-		return equal(key, k.value.text), nil
+		return equal(key, k.value.cel), nil
 	case []any, map[string]any:
 		if k.key.kind != unknownKind && (k.key.kind != listKind || k.value.kind != listKind) {
 			return never, nil
 		}
-		return equal(key, k.value.text), nil
+		return equal(key, k.value.cel), nil
 	default:
-		return cel{}, refuse(k.field+".value", byHand, "it is a %T", value)
+		return nil, refuse(k.field+".value", byHand, "it is a %T", value)
 	}
 }
 
@@ -114,14 +118,14 @@ func (k comparedKey) equalsText(value string) cel {
 		if err != nil {
 			return never
 		}
-		return equal(key, strconv.FormatInt(number, 10))
+		return equal(key, whole(number))
 	case isQuantity(value) || isDuration(value): // The engine tries both in this order.
 		result := equal(text, quote(value))
 		if isQuantity(value) {
-			result = choose(primary("isQuantity("+text.text+")"), comparison("quantity("+text.text+").compareTo(quantity("+quote(value)+")) == 0"), result)
+			result = choose(canBeQuantity(text), comparedQuantities(operators.Equals, text, quote(value)), result)
 		}
 		if isDuration(value) && value != "0" {
-			result = choose(call(text, "matches", quote(durations)), comparison("duration("+text.text+") == duration("+quote(value)+")"), result)
+			result = choose(canBeDuration(text), comparedDurations(operators.Equals, text, quote(value)), result)
 		}
 		return result
 	case !hasWildcard(value):
@@ -129,10 +133,10 @@ func (k comparedKey) equalsText(value string) cel {
 	}
 	ok := wildcard(key, value)
 	if couldBeQuantity(value) {
-		ok = and(ok, not(primary("isQuantity("+key.text+")")))
+		ok = and(ok, not(canBeQuantity(key)))
 	}
 	if k.key.kind == unknownKind {
-		ok = and(comparison("type("+key.text+") == string"), ok)
+		ok = and(isType(key, "string"), ok)
 	}
 	return ok
 }
@@ -144,29 +148,29 @@ func couldBeQuantity(text string) bool {
 
 func (k comparedKey) equalsVariable() (cel, error) {
 	a, b := k.key, k.value
-	same := comparison(a.in(bindsSum) + " == " + b.in(bindsSum))
+	same := equal(a.cel, b.cel)
 	k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
 	if a.kind == listKind || b.kind == listKind || a.kind == numberKind || b.kind == numberKind || a.kind == boolKind || b.kind == boolKind {
 		if a.kind != b.kind && a.kind != unknownKind && b.kind != unknownKind {
-			return cel{}, refuse(k.field, byHand, "values of two types are compared")
+			return nil, refuse(k.field, byHand, "values of two types are compared")
 		}
 		return same, nil
 	}
 	var both []cel
 	for _, each := range []term{a, b} {
 		if each.kind != textKind {
-			both = append(both, comparison("type("+each.text+") == string"))
+			both = append(both, isType(each.cel, "string"))
 		}
 	}
-	both = append(both, primary("isQuantity("+a.text+")"), primary("isQuantity("+b.text+")"))
-	return choose(and(both...), comparison("quantity("+a.text+").compareTo(quantity("+b.text+")) == 0"), same), nil
+	both = append(both, canBeQuantity(a.cel), canBeQuantity(b.cel))
+	return choose(and(both...), comparedQuantities(operators.Equals, a.cel, b.cel), same), nil
 }
 
 // in converts the operators for sets.
 func (k comparedKey) in(name string) (cel, error) {
 	inList, inText, err := k.member()
 	if err != nil {
-		return cel{}, err
+		return nil, err
 	}
 	negative := strings.HasSuffix(name, "notin")
 	one := func(member membership, v cel) cel {
@@ -175,21 +179,20 @@ func (k comparedKey) in(name string) (cel, error) {
 		}
 		return member(v)
 	}
-	every := name == "allin" || name == "allnotin" || name == "in"
 	element := k.c.variable("e")
-	macro := "exists"
-	if every {
-		macro = "all"
+	quantified := exists
+	if name == "allin" || name == "allnotin" || name == "in" {
+		quantified = every
 	}
-	ofList := call(k.key.cel, macro, element, one(inList, primary("string("+element+")")).text)
+	ofList := quantified(k.key.cel, element, one(inList, asText(element)))
 	ofText := one(inText, textOf(k.key))
 	switch {
 	case k.key.kind == listKind:
 		return ofList, nil
-	case k.key.kind != unknownKind || k.key.path != nil && isScalar(*k.key.path):
+	case k.key.kind != unknownKind || k.key.path != nil && k.key.path.isScalar():
 		return ofText, nil
 	default:
-		return choose(comparison("type("+k.key.text+") == list"), ofList, ofText), nil
+		return choose(isType(k.key.cel, "list"), ofList, ofText), nil
 	}
 }
 
@@ -210,7 +213,7 @@ func (k comparedKey) member() (inList, inText membership, err error) {
 			return nil, nil, refuse(k.field+".value", "give a list", "it is not known whether the value is a list")
 		}
 		k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
-		both := func(v cel) cel { return comparison(v.in(bindsSum) + " in " + values.in(bindsSum)) }
+		both := func(v cel) cel { return in(v, values.cel) }
 		return both, both, nil
 	default:
 		return nil, nil, refuse(k.field+".value", "give a list of texts", "the value is %v", literal)
@@ -252,7 +255,7 @@ func (k comparedKey) oneOf(v cel, values []string) cel {
 	}
 	ok := anyWildcard(v, values)
 	if !slices.Contains(values, "*") && k.mayBeStar() {
-		ok = or(ok, equal(v, `"*"`))
+		ok = or(ok, equal(v, quote("*")))
 	}
 	return ok
 }
@@ -260,71 +263,55 @@ func (k comparedKey) oneOf(v cel, values []string) cel {
 // mayBeStar reports whether the key may be * in a resource: names, kinds, images and the request are never.
 func (k comparedKey) mayBeStar() bool {
 	if k.key.path == nil {
-		return !strings.HasPrefix(k.key.text, "request.")
+		return !strings.HasPrefix(oneLine(k.key.cel), "request.")
 	}
-	return !isScalar(*k.key.path)
-}
-
-// scalars are fields that are texts in all resources.
-var scalars = []string{
-	"kind", "name", "namespace", "apiVersion", "type", "image", "phase", "imagePullPolicy", "username", "effect", "storageClassName",
-	"ingressClassName", "schedulerName", "serviceAccountName", "priorityClassName", "nodeName", "policyName",
-}
-
-// isScalar reports whether a place has a text or a number for sure. If a resource has something else there, the
-// policy gives an error.
-func isScalar(p place) bool {
-	n := len(p.keys)
-	if n == 0 {
-		return false
-	}
-	return slices.Contains(scalars, p.keys[n-1]) || n > 1 && (p.keys[n-2] == "labels" || p.keys[n-2] == "annotations")
+	return !k.key.path.isScalar()
 }
 
 // order converts the operators for numbers, quantities and durations.
 func (k comparedKey) order(op string) (cel, error) {
 	key := k.key
 	if key.kind == listKind || key.kind == boolKind {
-		return cel{}, refuse(k.field, byHand, "a list or a truth is compared by size")
+		return nil, refuse(k.field, byHand, "a list or a truth is compared by size")
 	}
 	switch value := k.value.literal.(type) {
 	case int64, float64:
 		if key.kind == textKind {
-			return cel{}, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
+			return nil, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
 		}
-		return comparison(key.in(bindsSum) + op + k.value.text), nil
+		return call(op, key.cel, k.value.cel), nil
 	case string:
 		return k.orderOfText(value, op)
 	case nil:
 		if key.kind == numberKind && k.value.kind == numberKind {
-			return comparison(key.in(bindsSum) + op + k.value.in(bindsSum)), nil
+			return call(op, key.cel, k.value.cel), nil
 		}
-		return comparison("quantity(" + textOf(key).text + ").compareTo(quantity(" + textOf(k.value).text + "))" + op + "0"), nil
+		return comparedQuantities(op, textOf(key), textOf(k.value)), nil
 	default:
-		return cel{}, refuse(k.field+".value", byHand, "it is a %T", value)
+		return nil, refuse(k.field+".value", byHand, "it is a %T", value)
 	}
 }
 
 func (k comparedKey) orderOfText(value, op string) (cel, error) {
 	key := k.key
 	text := textOf(key)
-	if isNumber(value) && key.kind == numberKind {
-		return comparison(key.in(bindsSum) + op + value), nil
-	}
 	if key.kind == numberKind {
-		return cel{}, refuse(k.field+".value", byHand, "a number is compared with %q", value)
+		if size, err := strconv.ParseFloat(value, 64); err == nil {
+			return call(op, key.cel, number(size)), nil
+		}
+		return nil, refuse(k.field+".value", byHand, "a number is compared with %q", value)
 	}
-	quantity := comparison("quantity(" + text.text + ").compareTo(quantity(" + quote(value) + "))" + op + "0")
+	quantity := comparedQuantities(op, text, quote(value))
 	switch {
 	case isDuration(value) && value != "0":
-		return comparison("duration(" + text.text + ")" + op + "duration(" + quote(value) + ")"), nil
+		return comparedDurations(op, text, quote(value)), nil
 	case isNumber(value) && isQuantity(value):
 		return quantity, nil
 	case isQuantity(value) && key.kind == textKind:
 		return quantity, nil
 	case isQuantity(value):
-		return and(comparison("type("+key.text+") == string"), quantity), nil
+		return and(isType(key.cel, "string"), quantity), nil
 	default:
-		return cel{}, refuse(k.field+".value", byHand, "%q is no number, quantity or duration", value)
+		return nil, refuse(k.field+".value", byHand, "%q is no number, quantity or duration", value)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/kyverno/pkg/engine/anchor"
 )
 
@@ -32,7 +33,7 @@ func (v verdict) skips() cel { return or(v.direct, v.skipped) }
 
 // total reports whether it can't fail.
 func (v verdict) total() bool {
-	return v.ok == always || v.direct == not(v.ok) || v.skipped == not(v.ok)
+	return v.ok == always || same(v.direct, not(v.ok)) || same(v.skipped, not(v.ok))
 }
 
 // pattern converts a pattern.
@@ -53,13 +54,12 @@ func (c *converter) scalarPattern(p place, pattern any, field string) (verdict, 
 	if err != nil || !p.isList() {
 		return verdictOf(one), err
 	}
-	element := c.variable(elementName(p))
-	each, err := c.scalar(at(primary(element)), pattern, field)
+	element := c.variable(p.elementName())
+	each, err := c.scalar(at(element), pattern, field)
 	if err != nil {
 		return verdict{}, err
 	}
-	isList := comparison("type(" + p.or("null").text + ") == list")
-	one.ok = choose(isList, call(p.value(), "all", element, each.ok.text), one.ok)
+	one.ok = choose(isType(p.or(null), "list"), every(p.value(), element, each.ok), one.ok)
 	return verdictOf(one), nil
 }
 
@@ -179,10 +179,7 @@ func (c *converter) key(p place, key string, pattern any, field string) (named, 
 	if strings.Contains(key, "{{") {
 		return named{}, refuse(field, byHand, "the key is a variable")
 	}
-	inner, err := c.member(p, a.Key(), field)
-	if err != nil {
-		return named{}, err
-	}
+	inner := c.member(p, a.Key())
 	present := inner.present()
 	if anchor.IsNegation(a) {
 		return named{verdict{ok: not(present), direct: never, skipped: never}, true}, nil
@@ -207,19 +204,18 @@ func (c *converter) key(p place, key string, pattern any, field string) (named, 
 		return named{verdict{ok: ok, direct: and(present, not(below.ok)), skipped: never}, false}, nil
 	default: // Equality.
 		if elements, ok := pattern.([]any); ok && below.skips() == never && len(elements) > 0 && isMap(elements[0]) {
-			return named{verdictOf(check{ok: c.allOf(primary(inner.or("[]").text), below.ok, inner)}), true}, nil
+			return named{verdictOf(check{ok: allOf(inner, below.ok)}), true}, nil
 		}
 		return named{verdict{ok: or(not(present), below.ok), direct: and(present, below.direct), skipped: and(present, below.skipped)}, true}, nil
 	}
 }
 
 // allOf gives a condition on all elements of a list the list that is empty if there is none.
-func (c *converter) allOf(list cel, ok cel, inner place) cel {
-	rest, found := strings.CutPrefix(ok.text, inner.value().in(bindsPrimary)+".all(")
-	if !found {
-		return or(not(inner.present()), ok)
+func allOf(list place, ok cel) cel {
+	if !isCall(ok, operators.All) || !same(ok.AsCall().Target(), list.value()) {
+		return or(not(list.present()), ok)
 	}
-	return primary(list.in(bindsPrimary) + ".all(" + rest)
+	return method(list.or(emptyList), operators.All, ok.AsCall().Args()...)
 }
 
 func isMap(value any) bool {
@@ -229,11 +225,11 @@ func isMap(value any) bool {
 
 // member returns the place of a member of a map. Those of the resource itself are special: Kyverno rewrites
 // object.spec and object.metadata for the controllers of pods.
-func (c *converter) member(p place, key, field string) (place, error) {
-	if len(p.keys) > 0 || p.root != c.object {
-		return p.below(key), nil
+func (c *converter) member(p place, key string) place {
+	if len(p.keys) > 0 || !same(p.root, c.object) {
+		return p.below(key)
 	}
-	return c.topLevel(key, field)
+	return c.topLevel(key)
 }
 
 // plainKey converts a key without an anchor.
@@ -244,10 +240,7 @@ func (c *converter) plainKey(p place, key string, pattern any, field string) (na
 	if hasWildcard(key) {
 		return c.wildcardKey(p, anchor.New("plain", key), pattern, field)
 	}
-	inner, err := c.member(p, key, field)
-	if err != nil {
-		return named{}, err
-	}
+	inner := c.member(p, key)
 	if pattern == "*" {
 		return named{verdictOf(check{inner.present(), true}), false}, nil
 	}
@@ -257,37 +250,32 @@ func (c *converter) plainKey(p place, key string, pattern any, field string) (na
 
 // wildcardKey converts a key with wildcards, which stands for a label or an annotation that it matches.
 func (c *converter) wildcardKey(p place, a anchor.Anchor, pattern any, field string) (named, error) {
-	last := ""
-	if n := len(p.keys); n > 0 {
-		last = p.keys[n-1]
-	}
-	if last != "labels" && last != "annotations" {
+	if p.last() != "labels" && p.last() != "annotations" {
 		return named{}, refuse(field, "name the keys", "wildcards in keys work for labels and annotations only")
 	}
 	if _, ok := pattern.(string); !ok {
 		return named{}, refuse(field, byHand, "the key has wildcards and its pattern is no text")
 	}
 	k := c.variable("key")
-	members := primary(p.or("{}").text)
-	matches := wildcard(primary(k), a.Key())
-	one, err := c.text(at(primary(members.in(bindsPrimary)+"["+k+"]")), pattern.(string), field)
+	members := p.or(emptyMap)
+	matches := wildcard(k, a.Key())
+	one, err := c.text(at(index(members, k)), pattern.(string), field)
 	if err != nil {
 		return named{}, err
 	}
 	if pattern == "*" {
 		one.ok = always
 	}
-	exists := call(members, "exists", k, and(matches, one.ok).text)
-	all := call(members, "all", k, or(not(matches), one.ok).text)
+	some := exists(members, k, and(matches, one.ok))
 	switch a.Type() {
 	case anchor.Negation:
-		return named{verdict{ok: not(call(members, "exists", k, matches.text)), direct: never, skipped: never}, true}, nil
+		return named{verdict{ok: not(exists(members, k, matches)), direct: never, skipped: never}, true}, nil
 	case anchor.Equality:
-		return named{verdict{ok: all, direct: never, skipped: never}, true}, nil
+		return named{verdict{ok: every(members, k, or(not(matches), one.ok)), direct: never, skipped: never}, true}, nil
 	case anchor.Condition:
-		return named{verdict{ok: exists, direct: not(exists), skipped: never, needs: true}, true}, nil
+		return named{verdict{ok: some, direct: not(some), skipped: never, needs: true}, true}, nil
 	case "plain":
-		return named{verdict{ok: exists, direct: never, skipped: never, needs: true}, false}, nil
+		return named{verdict{ok: some, direct: never, skipped: never, needs: true}, false}, nil
 	default:
 		return named{}, refuse(field, byHand, "the anchor %s has a key with wildcards", a)
 	}
@@ -302,11 +290,11 @@ func (c *converter) existence(inner place, pattern any, field string) (verdict, 
 	var all []cel
 	for i, one := range patterns {
 		element := c.variable("element")
-		v, err := c.pattern(at(primary(element)), one, fmt.Sprintf("%s[%d]", field, i))
+		v, err := c.pattern(at(element), one, fmt.Sprintf("%s[%d]", field, i))
 		if err != nil {
 			return verdict{}, err
 		}
-		all = append(all, call(inner.value(), "exists", element, v.ok.text))
+		all = append(all, exists(inner.value(), element, v.ok))
 	}
 	return verdict{ok: or(not(inner.present()), and(all...)), direct: never, skipped: never}, nil
 }
@@ -319,39 +307,23 @@ func (c *converter) listPattern(p place, pattern []any, field string) (verdict, 
 	if _, nested := pattern[0].([]any); nested {
 		return verdict{}, refuse(field, byHand, "the pattern is a list in a list")
 	}
-	element := c.variable(elementName(p))
-	one, err := c.pattern(at(primary(element)), pattern[0], field+"[0]")
+	element := c.variable(p.elementName())
+	one, err := c.pattern(at(element), pattern[0], field+"[0]")
 	if err != nil {
 		return verdict{}, err
 	}
 	present, elements := p.present(), p.value()
 	if one.skips() == never {
-		return verdict{ok: and(present, call(elements, "all", element, one.ok.text)), direct: never, skipped: never, needs: true}, nil
+		return verdict{ok: and(present, every(elements, element, one.ok)), direct: never, skipped: never, needs: true}, nil
 	}
 	skips := one.skips()
-	skipsAll := and(present, comparison(elements.in(bindsPrimary)+".size() > 0"), call(elements, "all", element, skips.text))
-	passes := or(one.ok, skips)
+	all := and(hasElements(elements), every(elements, element, skips))
+	v := verdict{direct: never, skipped: and(present, all), needs: true}
 	if one.total() {
-		return verdict{ok: and(present, not(and(comparison(elements.in(bindsPrimary)+".size() > 0"), call(elements, "all", element, skips.text)))), direct: never, skipped: skipsAll, needs: true}, nil
+		v.ok = and(present, not(all))
+		return v, nil
 	}
-	none := or(comparison(elements.in(bindsPrimary)+".size() == 0"), call(elements, "exists", element, one.ok.text))
-	return verdict{ok: and(present, call(elements, "all", element, passes.text), none), direct: never, skipped: skipsAll, needs: true}, nil
-}
-
-// elementName names the elements of a list: container for spec.containers.
-func elementName(p place) string {
-	name := "element"
-	if n := len(p.keys); n > 0 && dotted(p.keys[n-1]) {
-		name = p.keys[n-1]
-	}
-	switch {
-	case strings.HasSuffix(name, "ies"):
-		return strings.TrimSuffix(name, "ies") + "y"
-	case strings.HasSuffix(name, "ss"):
-		return "element"
-	case strings.HasSuffix(name, "s") && len(name) > 3:
-		return strings.TrimSuffix(name, "s")
-	default:
-		return "element"
-	}
+	none := or(equal(method(elements, "size"), whole(0)), exists(elements, element, one.ok))
+	v.ok = and(present, every(elements, element, or(one.ok, skips)), none)
+	return v, nil
 }

@@ -4,8 +4,7 @@
 package convert
 
 import (
-	"strings"
-
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/go-jmespath"
 )
 
@@ -18,9 +17,9 @@ func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term,
 	list := left.elements()
 	there := and(left.guard(), left.present)
 	element := c.variable("e")
-	item := placed(at(primary(element)))
+	item := placed(at(element))
 	if left.kind == listKind && left.path == nil && left.nested {
-		item = term{cel: primary(element), present: always}
+		item = term{cel: element, present: always}
 	}
 	inner := s.in(item)
 	if n.NodeType == jmespath.ASTFilterProjection {
@@ -28,21 +27,21 @@ func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term,
 		if err != nil {
 			return term{}, err
 		}
-		list = call(list, "filter", element, condition.text)
+		list = method(list, operators.Filter, element, condition)
 	}
 	right, err := c.node(n.Children[1], inner, field)
 	if err != nil {
 		return term{}, err
 	}
 	out := term{kind: listKind, present: there, cel: list, empty: true}
-	if right.text == element {
+	if right.cel == element {
 		return out, nil
 	}
 	out.nested = true
 	if when := and(right.guard(), right.present); when == always {
-		out.cel = call(list, "map", element, right.text)
+		out.cel = method(list, operators.Map, element, right.cel)
 	} else {
-		out.cel = call(list, "map", element, when.text, right.text)
+		out.cel = method(list, operators.Map, element, when, right.cel)
 	}
 	return out, nil
 }
@@ -59,7 +58,7 @@ func (c *converter) flatten(n jmespath.ASTNode, s scope, field string) (term, er
 	list := left.elements()
 	there := and(left.guard(), left.present)
 	if left.nested {
-		list = call(list, "flatten")
+		list = method(list, "flatten")
 	}
 	return term{cel: list, kind: listKind, present: there, empty: true}, nil
 }
@@ -87,7 +86,7 @@ func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNo
 		guards = left.guards
 		s = s.in(left)
 	}
-	var texts []string
+	var all []cel
 	for _, each := range lists {
 		part, err := c.node(each, s, field)
 		if err != nil {
@@ -95,9 +94,9 @@ func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNo
 		}
 		list := part.elements()
 		if part.nested {
-			list = call(list, "flatten")
+			list = method(list, "flatten")
 		}
-		texts = append(texts, list.in(bindsSum))
+		all = append(all, list)
 	}
-	return term{cel: cel{strings.Join(texts, " + "), bindsSum}, kind: listKind, present: always, guards: guards}, nil
+	return term{cel: sum(all[0], all[1:]...), kind: listKind, present: always, guards: guards}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/kyverno/api/kyverno"
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -36,13 +37,13 @@ func (c *converter) rule(p kyvernov1.PolicyInterface, rule *kyvernov1.Rule, fiel
 		return nil, refuse(field+".match", "name Pod only, or set the annotation "+kyverno.AnnotationAutogenControllers+" to none", "the rule is also about the controllers of pods, which a CEL policy is only if it is about pods alone")
 	}
 	c.setObject(match)
-	if c.object.text != "object" && strings.Contains(match.condition.text, "object.") {
+	if oneLine(c.object) != "object" && strings.Contains(oneLine(match.condition), "object.") {
 		return nil, refuse(field+".match", "make a rule of its own for deletions", "the filters read the resource, which deletions don't have")
 	}
 	conditions := policyConditions(p)
 	add := func(name string, condition cel) {
 		if condition != always {
-			conditions = append(conditions, map[string]any{"name": name, "expression": condition.text})
+			conditions = append(conditions, map[string]any{"name": name, "expression": lines(condition)})
 		}
 	}
 	add("match", match.condition)
@@ -95,9 +96,10 @@ func (c *converter) deletions(rule *kyvernov1.Rule, before cel, field string) er
 	if named || v.GetPattern() != nil || v.GetAnyPattern() != nil {
 		return nil
 	}
-	about, mentions := strings.Contains(before.text, "request.operation"), strings.Contains(before.text, `"DELETE"`)
+	text := oneLine(before)
+	about, mentions := strings.Contains(text, "request.operation"), strings.Contains(text, `"DELETE"`)
 	switch {
-	case about && (!mentions || strings.Contains(before.text, `!(request.operation == "DELETE")`)):
+	case about && (!mentions || strings.Contains(text, `!(request.operation == "DELETE")`)):
 		return nil // Its conditions leave deletions out.
 	case about:
 		return refuse(field+".preconditions", "name the operations in match, and make a rule of its own for deletions", "the conditions tell deletions apart")
@@ -139,9 +141,9 @@ func (c *converter) setObject(match matched) {
 	switch {
 	case !slices.Contains(operations, any("DELETE")):
 	case len(operations) == 1:
-		c.object = primary("oldObject")
+		c.object = ident("oldObject")
 	default:
-		c.object = cel{"object != null ? object : oldObject", bindsTernary}
+		c.object = choose(call(operators.NotEquals, c.object, null), c.object, ident("oldObject"))
 	}
 }
 
@@ -251,7 +253,10 @@ func (c *converter) deny(deny *kyvernov1.Deny, s scope, field string) (checked, 
 		return checked{always, never}, nil // It denies everything.
 	}
 	denied, err := c.conditions(deny.GetAnyAllConditions(), s, field)
-	return checked{always, not(denied.ok)}, err
+	if err != nil {
+		return checked{}, err
+	}
+	return checked{always, not(denied.ok)}, nil
 }
 
 // patternCheck converts patterns of which one must match.
@@ -285,7 +290,7 @@ func (c *converter) patternCheck(p place, patterns []any, field string) (checked
 // aboutPods refuses patterns that Kyverno can't rewrite for the controllers of pods.
 func (c *converter) aboutPods(p place, pattern any, field string) error {
 	fields, ok := pattern.(map[string]any)
-	if !ok || !c.autogen || p.root != c.object {
+	if !ok || !c.autogen || !same(p.root, c.object) {
 		return nil
 	}
 	for key := range fields {
@@ -322,13 +327,12 @@ func (c *converter) loop(loop *kyvernov1.ForEachValidation, s scope, nesting int
 	if err != nil {
 		return checked{}, err
 	}
-	list := listOf(elements)
 	name := "element"
 	if elements.path != nil {
-		name = elementName(*elements.path)
+		name = elements.path.elementName()
 	}
-	name = c.variable(name)
-	element := placed(at(primary(name)))
+	one := c.variable(name)
+	element := placed(at(one))
 	inner := s.with(map[string]term{"element": element, fmt.Sprintf("element%d", nesting): element})
 	if inner.names, err = c.context(loop.Context, inner, field+".context"); err != nil {
 		return checked{}, err
@@ -346,12 +350,12 @@ func (c *converter) loop(loop *kyvernov1.ForEachValidation, s scope, nesting int
 		return checked{}, err
 	}
 	when := and(before, body.applies)
-	ok := call(list, "all", name, or(not(when), body.ok).text)
-	applies := call(list, "exists", name, when.text)
+	list := listOf(elements)
+	applies := exists(list, one, when)
 	if when == always {
-		applies = comparison(list.in(bindsPrimary) + ".size() > 0")
+		applies = hasElements(list)
 	}
-	return checked{applies, ok}, nil
+	return checked{applies, every(list, one, or(not(when), body.ok))}, nil
 }
 
 // listOf returns the elements of a loop: what is no list is the only one.
@@ -359,13 +363,12 @@ func listOf(elements term) cel {
 	if elements.kind == listKind || elements.path != nil && elements.path.isList() {
 		return elements.elements()
 	}
-	list := elements.or("[]")
-	return choose(comparison("type("+list.text+") == list"), list, primary("["+list.text+"]"))
+	return asList(elements.or(emptyList))
 }
 
 // validation has the expression and the message of the rule.
 func (c *converter) validation(ok cel, message string, s scope, field string) map[string]any {
-	validation := map[string]any{"expression": ok.text}
+	validation := map[string]any{"expression": lines(ok)}
 	switch {
 	case message == "":
 	case strings.Contains(message, "{{"):
@@ -375,7 +378,7 @@ func (c *converter) validation(ok cel, message string, s scope, field string) ma
 			validation["message"] = strings.NewReplacer("{{", "{", "}}", "}").Replace(message)
 			break
 		}
-		validation["messageExpression"] = textOf(text).text
+		validation["messageExpression"] = lines(textOf(text))
 	default:
 		validation["message"] = strings.TrimSpace(message)
 	}

@@ -4,17 +4,14 @@
 package convert
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/kyverno/pkg/engine/operator"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
-
-// durations is a regular expression for what Go takes as a duration.
-const durations = `^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 // check is what a pattern says about one value.
 type check struct {
@@ -27,15 +24,15 @@ type check struct {
 func (c *converter) scalar(p place, pattern any, field string) (check, error) {
 	switch pattern := pattern.(type) {
 	case nil:
-		v := p.or("null")
-		return check{ok: or(equal(v, "null"), equal(v, "0"), equal(v, `""`), equal(v, "false"))}, nil
+		v := p.or(null)
+		return check{ok: or(equal(v, null), equal(v, whole(0)), equal(v, emptyText), equal(v, never))}, nil
 	case bool:
-		return check{equal(p.or("null"), strconv.FormatBool(pattern)), true}, nil
+		return check{equal(p.or(null), boolean(pattern)), true}, nil
 	case int64:
-		return number(p, pattern), nil
+		return numeral(p, pattern), nil
 	case float64:
-		if pattern == math.Trunc(pattern) && math.Abs(pattern) < 1<<53 {
-			return number(p, int64(pattern)), nil
+		if isWhole(pattern) {
+			return numeral(p, int64(pattern)), nil
 		}
 		return check{}, refuse(field, byHand, "the pattern is the decimal number %v", pattern)
 	case string:
@@ -45,11 +42,10 @@ func (c *converter) scalar(p place, pattern any, field string) (check, error) {
 	}
 }
 
-// number takes a number, or a text that is one.
-func number(p place, pattern int64) check {
-	text := strconv.FormatInt(pattern, 10)
-	v := p.or("null")
-	return check{or(equal(v, text), equal(v, quote(text))), true}
+// numeral takes a number, or a text that is one.
+func numeral(p place, pattern int64) check {
+	v := p.or(null)
+	return check{or(equal(v, whole(pattern)), equal(v, quote(strconv.FormatInt(pattern, 10)))), true}
 }
 
 // text converts alternatives (|) of conditions that must all be true (&).
@@ -78,7 +74,7 @@ func (c *converter) text(p place, pattern, field string) (check, error) {
 		needs = needs && all.needs
 	}
 	if len(plain) > 0 {
-		ok := oneOf(p.or("null"), plain)
+		ok := oneOf(p.or(null), plain)
 		operands = append([]cel{ok}, operands...)
 	}
 	return check{or(operands...), needs}, nil
@@ -107,10 +103,11 @@ func isQuantity(text string) bool {
 	return err == nil
 }
 
-// comparators are the operators of patterns in CEL.
-var comparators = map[operator.Operator]string{
-	operator.Equal: " == ", operator.NotEqual: " != ", operator.More: " > ", operator.Less: " < ",
-	operator.MoreEqual: " >= ", operator.LessEqual: " <= ",
+// relations are the operators of patterns in CEL.
+var relations = map[operator.Operator]string{
+	operator.Equal: operators.Equals, operator.NotEqual: operators.NotEquals,
+	operator.More: operators.Greater, operator.MoreEqual: operators.GreaterEquals,
+	operator.Less: operators.Less, operator.LessEqual: operators.LessEquals,
 }
 
 // oneCondition converts one condition: an operator and what it compares with.
@@ -123,7 +120,7 @@ func oneCondition(p place, condition, field string) (check, error) {
 	if isDuration(operand) || isQuantity(operand) {
 		return measured(p, op, operand), nil
 	}
-	v := primary("string(" + p.or(`""`).text + ")")
+	v := asText(p.or(emptyText))
 	switch op { // The others need numbers.
 	case operator.Equal:
 		needs := operand != "" && strings.Trim(operand, "*") != ""
@@ -133,7 +130,7 @@ func oneCondition(p place, condition, field string) (check, error) {
 		}
 		return check{ok, true}, nil
 	case operator.NotEqual:
-		return check{and(p.present(), not(wildcard(primary("string("+p.value().text+")"), operand))), true}, nil
+		return check{and(p.present(), not(wildcard(asText(p.value()), operand))), true}, nil
 	default:
 		return check{}, refuse(field, byHand, "%q compares with a text, which never succeeds", condition)
 	}
@@ -164,11 +161,10 @@ func inRange(p place, condition string, op operator.Operator, field string) (che
 
 // measured compares durations if both are some, else quantities if both are some, else texts. No value counts as 0.
 func measured(p place, op operator.Operator, operand string) check {
-	v := primary("string(" + p.or("0").text + ")")
+	v := asText(p.or(whole(0)))
 	result := boolean(op == operator.NotEqual)
 	if isQuantity(operand) {
-		quantity := comparison("quantity(" + v.text + ").compareTo(quantity(" + quote(operand) + "))" + comparators[op] + "0")
-		is := primary("isQuantity(" + v.text + ")")
+		is, quantity := canBeQuantity(v), comparedQuantities(relations[op], v, quote(operand))
 		if op == operator.NotEqual {
 			result = or(not(is), quantity)
 		} else {
@@ -176,8 +172,7 @@ func measured(p place, op operator.Operator, operand string) check {
 		}
 	}
 	if isDuration(operand) {
-		is := call(v, "matches", quote(durations))
-		result = choose(is, comparison("duration("+v.text+")"+comparators[op]+"duration("+quote(operand)+")"), result)
+		result = choose(canBeDuration(v), comparedDurations(relations[op], v, quote(operand)), result)
 	}
 	return check{ok: result}
 }

@@ -6,6 +6,7 @@ package convert
 import (
 	"fmt"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/kyverno/go-jmespath"
 )
 
@@ -15,48 +16,59 @@ func (c *converter) truth(n jmespath.ASTNode, s scope, field string) (cel, error
 	case jmespath.ASTAndExpression, jmespath.ASTOrExpression:
 		left, err := c.truth(n.Children[0], s, field)
 		if err != nil {
-			return cel{}, err
+			return nil, err
 		}
 		right, err := c.truth(n.Children[1], s, field)
-		if n.NodeType == jmespath.ASTOrExpression {
-			return or(left, right), err
+		if err != nil {
+			return nil, err
 		}
-		return and(left, right), err
+		if n.NodeType == jmespath.ASTOrExpression {
+			return or(left, right), nil
+		}
+		return and(left, right), nil
 	case jmespath.ASTNotExpression:
 		inner, err := c.truth(n.Children[0], s, field)
-		return not(inner), err
+		if err != nil {
+			return nil, err
+		}
+		return not(inner), nil
 	case jmespath.ASTComparator:
 		return c.comparator(n, s, field)
 	}
 	t, err := c.node(n, s, field)
 	if err != nil {
-		return cel{}, err
+		return nil, err
 	}
 	switch {
 	case t.kind == boolKind:
 		return and(t.guard(), t.cel), nil
 	case t.kind == listKind:
-		return comparison(t.or("[]").in(bindsPrimary) + ".size() > 0"), nil
+		return hasElements(t.or(emptyList)), nil
 	case t.path != nil:
-		return not(isEmpty(t.path.or("null"))), nil
+		return not(isEmpty(t.path.or(null))), nil
 	default:
-		return cel{}, refuse(field, byHand, "it is not known whether %s is true", t.text)
+		return nil, refuse(field, byHand, "it is not known whether %s is true", oneLine(t.cel))
 	}
+}
+
+// comparators are the operators of JMESPath in CEL.
+var comparators = map[string]string{
+	"tEQ": operators.Equals, "tNE": operators.NotEquals, "tGT": operators.Greater, "tGTE": operators.GreaterEquals,
+	"tLT": operators.Less, "tLTE": operators.LessEquals,
 }
 
 // comparator converts a == b and its like; a missing value is null.
 func (c *converter) comparator(n jmespath.ASTNode, s scope, field string) (cel, error) {
 	left, right, err := c.both(n, s, field)
 	if err != nil {
-		return cel{}, err
+		return nil, err
 	}
-	operator, ok := map[string]string{"tEQ": " == ", "tNE": " != ", "tGT": " > ", "tGTE": " >= ", "tLT": " < ", "tLTE": " <= "}[fmt.Sprint(n.Value)]
+	operator, ok := comparators[fmt.Sprint(n.Value)]
 	if !ok {
-		return cel{}, refuse(field, byHand, "the operator %v is not supported", n.Value)
+		return nil, refuse(field, byHand, "the operator %v is not supported", n.Value)
 	}
-	a, b := left.or("null"), right.or("null")
-	if operator != " == " && operator != " != " && (left.kind != numberKind || right.kind != numberKind) {
-		return cel{}, refuse(field, byHand, "it compares what may be no numbers")
+	if operator != operators.Equals && operator != operators.NotEquals && (left.kind != numberKind || right.kind != numberKind) {
+		return nil, refuse(field, byHand, "it compares what may be no numbers")
 	}
-	return comparison(a.in(bindsSum) + operator + b.in(bindsSum)), nil
+	return call(operator, left.or(null), right.or(null)), nil
 }

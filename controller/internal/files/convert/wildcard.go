@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/google/cel-go/common/operators"
 )
 
 // hasWildcard reports whether a text has * or ?.
@@ -24,15 +26,15 @@ func wildcard(value cel, text string) cel {
 	case inner == "":
 		return always
 	case text == "?*" || text == "*?":
-		return comparison(value.in(bindsSum) + ` != ""`)
+		return call(operators.NotEquals, value, emptyText)
 	case simple && begins && ends:
-		return call(value, "contains", quote(inner))
+		return method(value, "contains", quote(inner))
 	case simple && ends:
-		return call(value, "startsWith", quote(inner))
+		return method(value, "startsWith", quote(inner))
 	case simple && begins:
-		return call(value, "endsWith", quote(inner))
+		return method(value, "endsWith", quote(inner))
 	default:
-		return call(value, "matches", quote(expression(text)))
+		return method(value, "matches", quote(expression(text)))
 	}
 }
 
