@@ -51,6 +51,10 @@ build: ## Build the commands into bin/
 build-controller: ## Build docket-controller into bin/ (the first time takes minutes: Kyverno's engines)
 	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-controller
 
+.PHONY: build-convert
+build-convert: ## Build docket-convert into bin/, which takes as long
+	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-convert
+
 .PHONY: run
 run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)
 	go run ./cmd/docket up $(ARGS)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds what a release consists of into dist/: for each platform an archive and a bill
-# of materials (CycloneDX) of docket and of docket-controller, the Helm chart, the manifests
+# of materials (CycloneDX) of docket, of docket-controller and of docket-convert, the Helm chart, the manifests
 # with the examples, where all of it comes from (SLSA provenance), and checksums. Two runs at one commit make
-# the same bytes. PLATFORMS="linux/amd64" builds some only; the controller takes minutes for each.
+# the same bytes. PLATFORMS="linux/amd64" builds some only; the last two take minutes for each.
 # SIGNING_KEY=FILE signs the checksums with an SSH key.
 #
 # A release has two tags on one commit, because Go asks a nested module for a tag of its own:
@@ -34,7 +34,7 @@ elif [ "${tag}" != "${version}" ]; then
 	echo "release: the tag is ${tag}, and internal/kit/buildinfo/VERSION makes it ${version}: change one of them" >&2
 	exit 1
 elif ! git tag --points-at HEAD | grep -qxF "controller/${tag}"; then
-	echo "release: ${tag} is here without controller/${tag}: docket-controller would not know its version" >&2
+	echo "release: ${tag} is here without controller/${tag}: docket-controller and docket-convert would not know their version" >&2
 	exit 1
 fi
 epoch=$(git log -1 --format=%ct)
@@ -88,10 +88,12 @@ for platform in ${platforms}; do
 	go build -buildvcs=true -trimpath -ldflags="-s -w" -o "dist/build/${name}/docket${suffix}" ./cmd/docket
 	archive "${name}" "docket${suffix}" . ./cmd/docket
 
-	name=docket-controller-${version}-${GOOS}-${GOARCH}
-	echo "building ${name}"
-	go -C controller build -buildvcs=true -trimpath -ldflags="-s -w" -o "${PWD}/dist/build/${name}/docket-controller${suffix}" ./cmd/docket-controller
-	archive "${name}" "docket-controller${suffix}" controller ./cmd/docket-controller
+	for program in docket-controller docket-convert; do
+		name=${program}-${version}-${GOOS}-${GOARCH}
+		echo "building ${name}"
+		go -C controller build -buildvcs=true -trimpath -ldflags="-s -w" -o "${PWD}/dist/build/${name}/${program}${suffix}" "./cmd/${program}"
+		archive "${name}" "${program}${suffix}" controller "./cmd/${program}"
+	done
 done
 unset GOOS GOARCH
 

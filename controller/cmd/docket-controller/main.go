@@ -8,23 +8,20 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/logs"
 )
 
-// exitFindings is the code of a command that found something; exitTrouble, of one that could not do its work.
-const (
-	exitFindings = filescan.ExitFindings
-	exitTrouble  = 2
-)
+const name = "docket-controller"
+
+func versionText() string { return program.Version(name) }
 
 func main() {
 	logs.Prepare()
@@ -33,7 +30,7 @@ func main() {
 
 func newRoot(p cli.Process) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "docket-controller",
+		Use:   name,
 		Short: "Evaluate policies and write policy reports",
 		Long: `Evaluate the policies of Kyverno (ClusterPolicy, ValidatingPolicy and others) and those
 of Kubernetes itself for resources, and write policy reports: one for each policy and namespace.`,
@@ -46,25 +43,9 @@ of Kubernetes itself for resources, and write policy reports: one for each polic
 		Version: buildinfo.Get().Version,
 	}
 	cli.PrepareRoot(p, root, versionText())
-	root.AddCommand(newScan(p), newConvert(p), newRun(p), cli.NewVersion(p, "docket-controller", versionText()))
+	root.AddCommand(newScan(p), newRun(p), cli.NewVersion(p, name, versionText()))
 	for _, command := range root.Commands() {
-		run := command.RunE
-		command.RunE = func(command *cobra.Command, args []string) error { return trouble(run(command, args)) }
+		program.TroubleExits(command)
 	}
 	return root
-}
-
-// troubleError is an error with the exit code of trouble.
-type troubleError struct{ error }
-
-func (e troubleError) Unwrap() error { return e.error }
-func (troubleError) ExitCode() int   { return exitTrouble }
-
-// trouble gives err the exit code of trouble, unless it is a finding or about the call.
-func trouble(err error) error {
-	var finding *cli.FindingError
-	if err == nil || errors.As(err, &finding) || cli.IsUsage(err) {
-		return err
-	}
-	return troubleError{err}
 }

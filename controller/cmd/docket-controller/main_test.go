@@ -18,6 +18,8 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/cli"
 )
 
@@ -97,26 +99,26 @@ func TestHelpAndUsage(t *testing.T) {
 		"version":               {args: []string{"version"}, text: "engine of Kyverno"},
 		"version flag":          {args: []string{"--version"}, text: "engine of Kyverno"},
 		"completion":            {args: []string{"completion", "bash"}, text: "__start_docket-controller"},
-		"unknown command":       {args: []string{"scann"}, want: exitTrouble, text: "scann"},
-		"unknown flag":          {args: []string{"scan", "--polcy=x"}, want: exitTrouble, text: "--polcy"},
-		"what a shell expands":  {args: []string{"scan", "--policy", "a.yaml", "b.yaml"}, want: exitTrouble, text: "name the folder"},
-		"no policy":             {args: []string{"scan", resource}, want: exitTrouble, text: "--policy: is required"},
-		"no resource":           {args: []string{"scan", policy}, want: exitTrouble, text: "--resource: is required"},
-		"two sources":           {args: []string{"scan", policy, resource, "--kubeconfig=x"}, want: exitTrouble, text: "exclude each other"},
-		"exceptions of nothing": {args: []string{"scan", "--kubeconfig=x", "--exception=x"}, want: exitTrouble, text: "--exception needs --policy"},
-		"context of nothing":    {args: []string{"scan", policy, resource, "--context=x"}, want: exitTrouble, text: "--context needs"},
-		"several namespaces":    {args: []string{"scan", policy, resource, "--namespace=a,b"}, want: exitTrouble, text: "--namespace"},
-		"namespaces of nothing": {args: []string{"scan", policy, resource, "--create-namespaces"}, want: exitTrouble, text: "needs --to"},
-		"bad output":            {args: []string{"scan", policy, resource, "--output=xml"}, want: exitTrouble, text: `--output: "xml"`},
-		"bad API":               {args: []string{"scan", policy, resource, "--reports-api=x"}, want: exitTrouble, text: "--reports-api"},
-		"negative workers":      {args: []string{"scan", policy, resource, "--workers=-1"}, want: exitTrouble, text: "--workers"},
-		"several mistakes":      {args: []string{"scan", "--output=xml"}, want: exitTrouble, text: "--output"},
-		"environment":           {args: []string{"scan", policy, resource}, env: map[string]string{"DOCKET_OUTPUT": "xml"}, want: exitTrouble, text: `--output: "xml"`},
-		"file of settings":      {args: []string{"scan", policy, resource, "--config=" + dir + "/config.yaml"}, want: exitTrouble, text: `"tabel"`},
-		"no such kubeconfig":    {args: []string{"scan", policy, "--kubeconfig=/nonexistent"}, want: exitTrouble, text: "--kubeconfig"},
-		"no such server":        {args: []string{"scan", policy, resource, "--to=/nonexistent"}, want: exitTrouble, text: "--to"},
-		"no such policy":        {args: []string{"scan", "--policy=/nonexistent", resource}, want: exitTrouble, text: "--policy: stat /nonexistent"},
-		"no such resource":      {args: []string{"scan", policy, "--resource=/nonexistent"}, want: exitTrouble, text: "--resource: stat /nonexistent"},
+		"unknown command":       {args: []string{"scann"}, want: program.ExitTrouble, text: "scann"},
+		"unknown flag":          {args: []string{"scan", "--polcy=x"}, want: program.ExitTrouble, text: "--polcy"},
+		"what a shell expands":  {args: []string{"scan", "--policy", "a.yaml", "b.yaml"}, want: program.ExitTrouble, text: "name the folder"},
+		"no policy":             {args: []string{"scan", resource}, want: program.ExitTrouble, text: "--policy: is required"},
+		"no resource":           {args: []string{"scan", policy}, want: program.ExitTrouble, text: "--resource: is required"},
+		"two sources":           {args: []string{"scan", policy, resource, "--kubeconfig=x"}, want: program.ExitTrouble, text: "exclude each other"},
+		"exceptions of nothing": {args: []string{"scan", "--kubeconfig=x", "--exception=x"}, want: program.ExitTrouble, text: "--exception needs --policy"},
+		"context of nothing":    {args: []string{"scan", policy, resource, "--context=x"}, want: program.ExitTrouble, text: "--context needs"},
+		"several namespaces":    {args: []string{"scan", policy, resource, "--namespace=a,b"}, want: program.ExitTrouble, text: "--namespace"},
+		"namespaces of nothing": {args: []string{"scan", policy, resource, "--create-namespaces"}, want: program.ExitTrouble, text: "needs --to"},
+		"bad output":            {args: []string{"scan", policy, resource, "--output=xml"}, want: program.ExitTrouble, text: `--output: "xml"`},
+		"bad API":               {args: []string{"scan", policy, resource, "--reports-api=x"}, want: program.ExitTrouble, text: "--reports-api"},
+		"negative workers":      {args: []string{"scan", policy, resource, "--workers=-1"}, want: program.ExitTrouble, text: "--workers"},
+		"several mistakes":      {args: []string{"scan", "--output=xml"}, want: program.ExitTrouble, text: "--output"},
+		"environment":           {args: []string{"scan", policy, resource}, env: map[string]string{"DOCKET_OUTPUT": "xml"}, want: program.ExitTrouble, text: `--output: "xml"`},
+		"file of settings":      {args: []string{"scan", policy, resource, "--config=" + dir + "/config.yaml"}, want: program.ExitTrouble, text: `"tabel"`},
+		"no such kubeconfig":    {args: []string{"scan", policy, "--kubeconfig=/nonexistent"}, want: program.ExitTrouble, text: "--kubeconfig"},
+		"no such server":        {args: []string{"scan", policy, resource, "--to=/nonexistent"}, want: program.ExitTrouble, text: "--to"},
+		"no such policy":        {args: []string{"scan", "--policy=/nonexistent", resource}, want: program.ExitTrouble, text: "--policy: stat /nonexistent"},
+		"no such resource":      {args: []string{"scan", policy, "--resource=/nonexistent"}, want: program.ExitTrouble, text: "--resource: stat /nonexistent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +134,7 @@ func TestHelpAndUsage(t *testing.T) {
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy, "bad.yaml": badPod, "good.yaml": goodPod})
-	for resource, want := range map[string]int{"good.yaml": cli.ExitOK, "bad.yaml": exitFindings, "absent.yaml": exitTrouble} {
+	for resource, want := range map[string]int{"good.yaml": cli.ExitOK, "bad.yaml": filescan.ExitFindings, "absent.yaml": program.ExitTrouble} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		output, err := controller(ctx, t, "scan", "--policy="+dir+"/policy.yaml", "--resource="+dir+"/"+resource).CombinedOutput()
 		cancel()

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/controller/internal/files/filescan"
 )
 
 // peak is the most that the objects on the heap took while it ran, in bytes.
@@ -66,7 +68,7 @@ func TestManyFiles(t *testing.T) {
 	}); most > limit {
 		t.Errorf("the heap had %d MiB, more than %d MiB", most>>20, limit>>20)
 	}
-	if got.code != exitFindings || !strings.Contains(got.err, "1 policy, 10000 resources: 9000 pass, 1000 fail") {
+	if got.code != filescan.ExitFindings || !strings.Contains(got.err, "1 policy, 10000 resources: 9000 pass, 1000 fail") {
 		t.Errorf("exit code %d\n%s", got.code, got.err)
 	}
 	if !strings.Contains(got.err, "scan  10000/10000  100%") || strings.ContainsAny(got.err, "\r[") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/manager"
+	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 	"github.com/docket-project/docket/internal/kit/cli"
 )
@@ -53,7 +54,7 @@ and those for admission only are reported: docs/controller/admission.md.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			engines := manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: newCompiler}
+			engines := manager.Engines{Version: versionText(), Expressions: program.Expressions, Compiler: program.Compiler}
 			err = manager.New(options, config, engines).Run(command.Context())
 			return filescan.WithHint(err, cmp.Or(options.Kubeconfig, "the pod's service account"))
 		},

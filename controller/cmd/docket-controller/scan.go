@@ -5,20 +5,15 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"k8s.io/client-go/rest"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	apireport "github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
-	"github.com/docket-project/docket/controller/internal/manager"
-	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -73,82 +68,31 @@ rules that validate nothing, policies that apply to none of the resources (an er
 Exit codes: 0 all results are pass, skip or warn, or fail below --fail-on; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail); 130 it was interrupted.`
 
-// inputFlags are the flags of all commands that read policies and resources.
-type inputFlags struct {
-	*filescan.Input
-
-	exceptionNamespaces []string
-	cache               manager.CacheOptions
-	registry            manager.RegistryOptions
-}
-
 func newScan(p cli.Process) *cobra.Command {
 	c := &filescan.Command{
 		Input: filescan.Input{Process: p}, Output: filescan.OutputTable, FailOn: string(apireport.SeverityInfo),
 		Split: true, API: string(report.WGPolicy), Version: buildinfo.Get().Version,
 	}
-	f := newInputFlags(&c.Input)
+	in := program.NewInput(&c.Input)
 	var sections cliflag.NamedFlagSets
-	f.add(sections.FlagSet("input"))
+	in.AddFlags(sections.FlagSet("input"))
 	addScanOutput(sections.FlagSet("output"), c)
-	f.cache.AddFlags(sections.FlagSet("context cache"))
-	f.registry.AddFlags(sections.FlagSet("image registries"))
+	in.CacheOptions.AddFlags(sections.FlagSet("context cache"))
+	in.RegistryOptions.AddFlags(sections.FlagSet("image registries"))
 	command := &cobra.Command{
 		Use:     "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
 		Short:   "Evaluate policies once, for files or for a cluster",
 		Long:    scanLong,
 		Example: scanExample,
-		Args: func(command *cobra.Command, args []string) error {
-			if err := cli.NoArguments(command, args); err != nil { // What a shell makes of policies/*.yaml.
-				return cli.Usage(fmt.Errorf("%w; repeat the flag for each file, or name the folder", err))
-			}
-			return nil
-		},
+		Args:    program.OnlyFlags,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := errors.Join(append(c.Validate(), f.apply()...)...); err != nil {
+			if err := errors.Join(append(c.Validate(), in.Apply()...)...); err != nil {
 				return cli.Usage(err)
 			}
 			return c.Run(command.Context())
 		},
 	}
 	return cli.WithSettings(p, command, sections)
-}
-
-func newInputFlags(in *filescan.Input) *inputFlags {
-	return &inputFlags{
-		Input: in, cache: manager.NewCacheOptions(), registry: manager.NewRegistryOptions(false), exceptionNamespaces: []string{policy.AllNamespaces},
-	}
-}
-
-func (f *inputFlags) add(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.Policies, "policy", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
-	fs.StringSliceVar(&f.Exceptions, "exception", nil, "Files and folders with exceptions (PolicyException) for the policies of --policy.")
-	fs.StringSliceVar(&f.Resources, "resource", nil, "Files and folders with the resources to evaluate; - is standard input.")
-	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
-	fs.StringVar(&f.Context, "context", "", "Context in --kubeconfig; empty for its current one.")
-	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
-	manager.AddExceptionNamespaces(fs, &f.exceptionNamespaces)
-	fs.IntVar(&f.Workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
-}
-
-// apply checks the flags that other packages define, and adds what they say to the input.
-func (f *inputFlags) apply() []error {
-	errs := append(manager.ValidateExceptionNamespaces(f.exceptionNamespaces), f.cache.Validate()...)
-	if errs = append(errs, f.registry.Validate()...); len(errs) > 0 {
-		return errs
-	}
-	f.Cache.Engine = newEngine()
-	options := manager.CompilerOptions{ExceptionNamespaces: f.exceptionNamespaces, Registry: f.registry}
-	f.ForFiles = func(cached *contextcache.Static) (policy.Compiler, error) {
-		return compilerOf(base.Config{Entries: cached, Calls: cached.Calls()}, options)
-	}
-	f.ForCluster = func(config *rest.Config, cache *contextcache.Cache) (policy.Compiler, error) {
-		return newCompiler(config, cache, options)
-	}
-	if err := f.cache.Apply(&f.Cache); err != nil {
-		return []error{err}
-	}
-	return nil
 }
 
 func addScanOutput(fs *pflag.FlagSet, c *filescan.Command) {

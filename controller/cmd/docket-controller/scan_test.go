@@ -16,6 +16,8 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/cli"
 )
 
@@ -126,39 +128,39 @@ func TestScanOfFiles(t *testing.T) {
 		err  []string
 	}{
 		"something fails": {
-			slices.Concat(in("policy", "policies"), in("resource", "app")), exitFindings,
+			slices.Concat(in("policy", "policies"), in("resource", "app")), filescan.ExitFindings,
 			[]string{"Pod/default/bad  " + dir + "/app/bad.yaml:1\n  fail  ClusterPolicy/owner/label: validation error: Who owns it?", "Deployment/shop/web  " + dir + "/app/good.yaml:6\n  fail  ValidatingPolicy/named: Find a better name.\n", "TOTAL"},
 			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is not a Kubernetes object"},
 		},
 		"all pass":  {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"TOTAL               1", "2 policies without findings; --all shows all."}, []string{"1 pass, 0 fail"}},
 		"exception": {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml")), cli.ExitOK, nil, []string{"1 skip"}},
 		"exception of elsewhere": {
-			slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml"), []string{"--exception-namespaces=other"}), exitFindings,
+			slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml"), []string{"--exception-namespaces=other"}), filescan.ExitFindings,
 			nil, []string{"Left out: ClusterPolicy/owner: the PolicyException ", " does not count: exceptions in the namespace "},
 		},
 		"exception among policies": {slices.Concat(in("policy", "policies/owner.yaml", "exception.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"1 skip"}},
 		"not scored":               {slices.Concat(in("policy", "unscored.yaml"), in("resource", "app")), cli.ExitOK, []string{"warn"}, []string{"0 fail, 1 warn"}},
-		"context without cluster":  {slices.Concat(in("policy", "broken.yaml", "policies"), in("resource", "app")), exitTrouble, []string{"error"}, []string{"could not be evaluated"}},
-		"invalid policy":           {slices.Concat(in("policy", "invalid.yaml"), in("resource", "good.yaml")), exitTrouble, nil, []string{"ClusterPolicy/owner can't be evaluated"}},
-		"unknown field":            {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: ClusterPolicy/owner: kyverno v1.19.1 does not know spec.surprise: "}},
-		"misspelt rule":            {slices.Concat(in("policy", "misspelt.yaml"), in("resource", "app")), exitTrouble, nil, []string{"spec.rules[0].validate.patern"}},
+		"context without cluster":  {slices.Concat(in("policy", "broken.yaml", "policies"), in("resource", "app")), program.ExitTrouble, []string{"error"}, []string{"could not be evaluated"}},
+		"invalid policy":           {slices.Concat(in("policy", "invalid.yaml"), in("resource", "good.yaml")), program.ExitTrouble, nil, []string{"ClusterPolicy/owner can't be evaluated"}},
+		"unknown field":            {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"--policy: ClusterPolicy/owner: kyverno v1.19.1 does not know spec.surprise: "}},
+		"misspelt rule":            {slices.Concat(in("policy", "misspelt.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"spec.rules[0].validate.patern"}},
 		"kind that is none":        {slices.Concat(in("policy", "podd.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"No results: ClusterPolicy/owner applies to none"}},
-		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), exitTrouble, nil, []string{"--require-match: policies that apply to no resource: 1 (1 policy, 3 resources:"}},
+		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), program.ExitTrouble, nil, []string{"--require-match: policies that apply to no resource: 1 (1 policy, 3 resources:"}},
 		"a policy for images":      {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ImageValidatingPolicy/signed: images are not verified"}},
-		"with registries":          {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app"), []string{"--registry"}), exitTrouble, []string{"error ImageValidatingPolicy/signed", "address 127.0.0.1 is blocked"}, nil},
+		"with registries":          {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app"), []string{"--registry"}), program.ExitTrouble, []string{"error ImageValidatingPolicy/signed", "address 127.0.0.1 is blocked"}, nil},
 		"bad registry flags":       {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app"), []string{"--image-pull-secrets=a/b/c", "--registry-credential-helpers=vault", "--registry-cache-age=1ms"}), cli.ExitUsage, nil, []string{"--image-pull-secrets", "--registry-credential-helpers", "--registry-cache-age"}},
 		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: images are not verified: image registries are not asked; --registry asks them"}},
-		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no policy in it"}},
-		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in"}},
-		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"the Pod shop/good is also in"}},
-		"all duplicates":           {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in", "the Pod shop/good is also in"}},
+		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"--policy: there is no policy in it"}},
+		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in"}},
+		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), program.ExitTrouble, nil, []string{"the Pod shop/good is also in"}},
+		"all duplicates":           {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app", "good.yaml")), program.ExitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in", "the Pod shop/good is also in"}},
 		"same file twice":          {slices.Concat(in("policy", "policies/owner.yaml", "policies"), in("resource", "good.yaml", "good.yaml")), cli.ExitOK, nil, []string{"2 policies, 1 resource: 1 pass"}},
 		"all broken files": {
-			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), exitTrouble, nil,
+			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), program.ExitTrouble, nil,
 			[]string{"--policy: " + dir + "/broken/a.yaml: yaml: ", "/broken/b.yaml: yaml: ", "--exception: " + dir + "/broken2.json: ", "--resource: " + dir + "/broken/b.yaml: yaml: ", "none.yaml: no such file"},
 		},
-		"all results":       {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), exitFindings, []string{"Pod/shop/good", "  pass  ClusterPolicy/owner/label"}, nil},
-		"another namespace": {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), exitFindings, []string{"Pod/team/bad"}, nil},
+		"all results":       {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), filescan.ExitFindings, []string{"Pod/shop/good", "  pass  ClusterPolicy/owner/label"}, nil},
+		"another namespace": {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), filescan.ExitFindings, []string{"Pod/team/bad"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +207,7 @@ func TestScanPrintsReports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := command(t, "", append([]string{"scan", "--policy", dir + "/policy.yaml", "--resource", dir + "/app.yaml"}, test.args...)...)
-			if got.code != exitFindings {
+			if got.code != filescan.ExitFindings {
 				t.Errorf("exit code %d:\n%s", got.code, got.err)
 			}
 			if asJSON := slices.Contains(test.args, "--output=json"); json.Valid([]byte(got.out)) != asJSON {
@@ -233,17 +235,17 @@ func TestFailOn(t *testing.T) {
 		want             int
 		text             string
 	}{
-		{"none", "", exitFindings, "1 fail, 0 warn, 0 error, 0 skip\n"},
-		{"none", "info", exitFindings, "1 fail, 0 warn, 0 error, 0 skip\n"},
+		{"none", "", filescan.ExitFindings, "1 fail, 0 warn, 0 error, 0 skip\n"},
+		{"none", "info", filescan.ExitFindings, "1 fail, 0 warn, 0 error, 0 skip\n"},
 		{"none", "low", cli.ExitOK, "0 skip; 1 of the failures are below --fail-on low"},
-		{"info", "low", cli.ExitOK, ""}, {"info", "info", exitFindings, ""},
-		{"low", "medium", cli.ExitOK, ""}, {"low", "low", exitFindings, ""},
-		{"medium", "high", cli.ExitOK, ""}, {"medium", "medium", exitFindings, ""},
-		{"high", "critical", cli.ExitOK, ""}, {"high", "high", exitFindings, ""},
-		{"critical", "critical", exitFindings, ""}, {"critical", "info", exitFindings, ""},
-		{"none,low,high", "high", exitFindings, "3 fail, 0 warn, 0 error, 0 skip; 2 of the failures are below --fail-on high"},
-		{"broken,low", "critical", exitTrouble, "rules that could not be evaluated: 1"},
-		{"none", "grave", exitTrouble, "--fail-on: \"grave\" is none of critical"},
+		{"info", "low", cli.ExitOK, ""}, {"info", "info", filescan.ExitFindings, ""},
+		{"low", "medium", cli.ExitOK, ""}, {"low", "low", filescan.ExitFindings, ""},
+		{"medium", "high", cli.ExitOK, ""}, {"medium", "medium", filescan.ExitFindings, ""},
+		{"high", "critical", cli.ExitOK, ""}, {"high", "high", filescan.ExitFindings, ""},
+		{"critical", "critical", filescan.ExitFindings, ""}, {"critical", "info", filescan.ExitFindings, ""},
+		{"none,low,high", "high", filescan.ExitFindings, "3 fail, 0 warn, 0 error, 0 skip; 2 of the failures are below --fail-on high"},
+		{"broken,low", "critical", program.ExitTrouble, "rules that could not be evaluated: 1"},
+		{"none", "grave", program.ExitTrouble, "--fail-on: \"grave\" is none of critical"},
 	} {
 		args := []string{"scan", "--resource=" + dir + "/pod.yaml"}
 		for name := range strings.SplitSeq(test.policies, ",") {
@@ -272,7 +274,7 @@ func TestScanForPipelines(t *testing.T) {
 	} {
 		got := command(t, "", "scan", "--policy=policy.yaml", "--resource=app", "--output="+output)
 		for _, text := range want {
-			if got.code != exitFindings || !strings.Contains(got.out, text) {
+			if got.code != filescan.ExitFindings || !strings.Contains(got.out, text) {
 				t.Errorf("%s: exit code %d, and %q is not in\n%s\n%s", output, got.code, text, got.out, got.err)
 			}
 		}
@@ -315,10 +317,10 @@ func reportsIn(t *testing.T, text string) []string {
 func TestScanOfStandardInput(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy})
-	if got := command(t, badPod, "scan", "--policy", dir, "--resource", "-"); got.code != exitFindings || !strings.Contains(got.out, "Pod/default/bad\n") {
+	if got := command(t, badPod, "scan", "--policy", dir, "--resource", "-"); got.code != filescan.ExitFindings || !strings.Contains(got.out, "Pod/default/bad\n") {
 		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
 	}
-	if got := command(t, labelPolicy, "scan", "--policy", "-", "--resource", "-"); got.code != exitTrouble || !strings.Contains(got.err, "only once") {
+	if got := command(t, labelPolicy, "scan", "--policy", "-", "--resource", "-"); got.code != program.ExitTrouble || !strings.Contains(got.err, "only once") {
 		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
 	}
 }
@@ -328,7 +330,7 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	const examples = "../../../examples"
 	got := command(t, "", "scan", "--policy", examples+"/policies", "--resource", examples+"/app")
-	if got.code != exitFindings || !strings.Contains(got.err, "5 pass, 7 fail, 0 warn, 0 error") {
+	if got.code != filescan.ExitFindings || !strings.Contains(got.err, "5 pass, 7 fail, 0 warn, 0 error") {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.err)
 	}
 }

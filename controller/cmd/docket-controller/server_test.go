@@ -26,6 +26,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/plane/up"
@@ -233,7 +235,7 @@ func TestScanIntoAServer(t *testing.T) {
 			return dir + "/" + strings.ReplaceAll(names, ",", ","+dir+"/")
 		}
 		got := command(t, "", "scan", "--policy", files(step.policies), "--resource", files(step.resources), "--to", kubeconfig)
-		if got.code == exitTrouble || !strings.Contains(got.err, step.want) {
+		if got.code == program.ExitTrouble || !strings.Contains(got.err, step.want) {
 			t.Errorf("%s: exit code %d, want %q:\n%s", step.name, got.code, step.want, got.err)
 		}
 		if diff := cmp.Diff(step.a, stored(t, client, "into-a")); diff != "" {
@@ -268,7 +270,7 @@ func TestOldKubeconfig(t *testing.T) {
 	} {
 		process := controller(t.Context(), t, args...) // run sets up the log of its process.
 		output, _ := process.CombinedOutput()
-		if code := process.ProcessState.ExitCode(); code != exitTrouble || !strings.Contains(string(output), "does not accept the credentials of "+old+"; is it an old kubeconfig") {
+		if code := process.ProcessState.ExitCode(); code != program.ExitTrouble || !strings.Contains(string(output), "does not accept the credentials of "+old+"; is it an old kubeconfig") {
 			t.Errorf("%s: exit code %d:\n%s", name, code, output)
 		}
 	}
@@ -296,11 +298,11 @@ func TestScanOfACluster(t *testing.T) {
 		out  string
 		err  string
 	}{
-		"policies of files":     {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a"}, exitFindings, "ClusterPolicy/from-file              1      1 ", "2 resources"},
-		"two namespaces":        {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a,from-b"}, exitFindings, "ClusterPolicy/from-file              2      2 ", "4 resources"},
-		"policies of its own":   {[]string{"--namespace", "from-b"}, exitFindings, "ClusterPolicy/from-stored              1      1 ", "1 policy, 2 resources"},
-		"a policy that looks":   {[]string{"--policy", dir + "/lookup.yaml", "--namespace", "from-a"}, exitFindings, "ClusterPolicy/broken              0      2 ", "2 fail, 0 warn, 0 error"},
-		"a context that is not": {[]string{"--context", "nonexistent"}, exitTrouble, "", "nonexistent"},
+		"policies of files":     {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a"}, filescan.ExitFindings, "ClusterPolicy/from-file              1      1 ", "2 resources"},
+		"two namespaces":        {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a,from-b"}, filescan.ExitFindings, "ClusterPolicy/from-file              2      2 ", "4 resources"},
+		"policies of its own":   {[]string{"--namespace", "from-b"}, filescan.ExitFindings, "ClusterPolicy/from-stored              1      1 ", "1 policy, 2 resources"},
+		"a policy that looks":   {[]string{"--policy", dir + "/lookup.yaml", "--namespace", "from-a"}, filescan.ExitFindings, "ClusterPolicy/broken              0      2 ", "2 fail, 0 warn, 0 error"},
+		"a context that is not": {[]string{"--context", "nonexistent"}, program.ExitTrouble, "", "nonexistent"},
 	} {
 		got := command(t, "", append([]string{"scan", "--kubeconfig", kubeconfig}, test.args...)...)
 		if got.code != test.want || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {
@@ -320,11 +322,11 @@ func TestScanCreatesNamespaces(t *testing.T) {
 	})
 	args := []string{"scan", "--policy", dir + "/policy.yaml", "--resource", dir + "/pods.yaml", "--to", kubeconfig}
 	got := command(t, "", args...)
-	if got.code != exitTrouble || !strings.Contains(got.err, "--create-namespaces") || !strings.Contains(got.err, "reports: 1 created") {
+	if got.code != program.ExitTrouble || !strings.Contains(got.err, "--create-namespaces") || !strings.Contains(got.err, "reports: 1 created") {
 		t.Errorf("exit code %d:\n%s", got.code, got.err)
 	}
 	got = command(t, "", append(args, "--create-namespaces")...)
-	if got.code != exitFindings || !strings.Contains(got.err, "reports: 1 created, 0 updated") {
+	if got.code != filescan.ExitFindings || !strings.Contains(got.err, "reports: 1 created, 0 updated") {
 		t.Errorf("exit code %d:\n%s", got.code, got.err)
 	}
 	if diff := cmp.Diff(map[string]string{"polr-ns-create-new-create": "p2 fail"}, stored(t, client, "create-new")); diff != "" {

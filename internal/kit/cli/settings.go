@@ -41,7 +41,14 @@ func WithLibraryFlags(p Process, command *cobra.Command, sections, library clifl
 		}
 		return from.Explain(inner(command, args))
 	}
-	command.SetHelpFunc(func(command *cobra.Command, _ []string) { printHelp(command, sections, library) })
+	usual := command.HelpFunc()
+	command.SetHelpFunc(func(asked *cobra.Command, args []string) {
+		if asked != command { // The commands below it have flags of their own.
+			usual(asked, args)
+			return
+		}
+		printHelp(command, sections, library)
+	})
 	return command
 }
 

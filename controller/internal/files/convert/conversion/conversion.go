@@ -1,7 +1,9 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package conversion is what docket-convert does: it reads policies, converts them, compares the results of old and
+// new, and prints or writes both. Begin at [Command.Run].
+package conversion
 
 import (
 	"context"
@@ -12,13 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	cliflag "k8s.io/component-base/cli/flag"
+	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
@@ -29,86 +27,26 @@ import (
 	"github.com/docket-project/docket/internal/kit/progress"
 )
 
-// exitPartly is the code of a conversion that left something out, where nothing differs.
-const exitPartly = 3
+// ExitPartly is the code of a conversion that left something out, where nothing differs.
+const ExitPartly = 3
 
-// convertFlags are the flags of `docket-controller convert`, which reads the same input as a scan.
-type convertFlags struct {
-	*inputFlags
+// OutputNone prints no policies.
+const OutputNone = "none"
 
-	output, outputDir, proof string
-	variants                 int
+// maxVariants bounds what a proof takes.
+const maxVariants = 1000
+
+// Command is what the program does: it reads the same input as a scan.
+type Command struct {
+	*filescan.Input
+	// Output and Proof are the forms of what is printed; OutputDir is the folder for a file for each new object.
+	Output, OutputDir, Proof string
+	// Variants is the number of variants of each resource that are compared as well.
+	Variants int
 }
 
-const (
-	outputNone = "none"
-	// maxVariants bounds what a proof takes.
-	maxVariants = 1000
-)
-
-const convertExample = `  # What would become of the policies, and do the new ones say the same?
-  docket-controller convert --policy policies/ --resource app/
-
-  # The same for the policies and the resources of a cluster, which is only read
-  docket-controller convert --kubeconfig ~/.kube/config --output-dir converted/
-
-  # Few resources prove little: compare 50 variants of each as well
-  docket-controller convert --policy policies/ --resource tests/ --variants 50
-
-  # Only convert
-  docket-controller convert --policy policy.yaml --output yaml`
-
-func newConvert(p cli.Process) *cobra.Command {
-	f := convertFlags{output: outputNone, proof: filescan.OutputTable, inputFlags: newInputFlags(&filescan.Input{Process: p})}
-	var sections cliflag.NamedFlagSets
-	f.add(sections.FlagSet("input"))
-	f.addConvertOutput(sections.FlagSet("output"))
-	f.cache.AddFlags(sections.FlagSet("context cache"))
-	command := &cobra.Command{
-		Use:   "convert --policy FILE|DIR... [--resource FILE|DIR... | --kubeconfig FILE] [flags]",
-		Short: "Convert Kyverno's older policies to CEL policies, and compare their results",
-		Long: `Convert ClusterPolicies and Policies (kyverno.io) to ValidatingPolicies and
-NamespacedValidatingPolicies (policies.kyverno.io), with their PolicyExceptions, and compare
-the results of both for the resources of files or of a cluster.
-
-Each rule becomes a policy of its own, since results of CEL policies name no rule. It has
-the labels and annotations of the old policy, so that its results have the same severity
-and category. What CEL can't say with the same meaning is refused, with the field, the
-reason and what to do: no rule is converted in part. Rules that mutate, generate or verify
-images are refused as well.
-
-The comparison evaluates the old and the new policies for each resource, as a background
-scan does, and compares the outcomes. Where a rule is skipped, the new policy has no
-result, which counts as equal. Messages are worded by the engines, and not compared.
---variants adds resources that differ in one field from those of files: a few manifests
-show little of what a policy does. Without --resource and --kubeconfig nothing is compared.
-
-A cluster is only read. Apply the new policies yourself, with the older ones still there,
-look at the reports of both, and then delete the older ones.
-
-Exit codes: 0 all was converted, and nothing differs; 1 results differ; 2 something could
-not be read, evaluated or written; 3 something was not converted, and nothing differs; 130
-it was interrupted.`,
-		Example: convertExample,
-		Args:    cli.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if err := errors.Join(append(f.validate(), f.apply()...)...); err != nil {
-				return cli.Usage(err)
-			}
-			return f.convert(command.Context())
-		},
-	}
-	return cli.WithSettings(p, command, sections)
-}
-
-func (f *convertFlags) addConvertOutput(fs *pflag.FlagSet) {
-	fs.StringVar(&f.output, "output", f.output, "Whether the new policies are printed: none or yaml. With yaml, the proof is on standard error.")
-	fs.StringVar(&f.outputDir, "output-dir", "", "Folder into which each new policy and exception is written as a file of its own. It is created; files of the same name are replaced.")
-	fs.StringVar(&f.proof, "proof", f.proof, "Form of the proof: table, or json with all differences.")
-	fs.IntVar(&f.variants, "variants", 0, "How many variants of each resource of --resource are compared as well, at most. Each differs from it in one field.")
-}
-
-func (f *convertFlags) validate() []error {
+// Validate returns one error for each flag that is wrong.
+func (f *Command) Validate() []error {
 	var errs []error
 	add := func(wrong bool, text string) {
 		if wrong {
@@ -116,30 +54,31 @@ func (f *convertFlags) validate() []error {
 		}
 	}
 	if len(f.Resources) > 0 || f.Kubeconfig != "" {
-		errs = f.Validate()
+		errs = f.Input.Validate()
 	} else {
 		add(len(f.Policies) == 0, "--policy: is required; give files with policies, or --kubeconfig for those of a cluster")
 	}
-	add(f.output != outputNone && f.output != filescan.OutputYAML, fmt.Sprintf("--output: %q is neither none nor yaml", f.output))
-	add(f.proof != filescan.OutputTable && f.proof != filescan.OutputJSON, fmt.Sprintf("--proof: %q is neither table nor json", f.proof))
-	add(f.variants < 0 || f.variants > maxVariants, fmt.Sprintf("--variants: must be between 0 and %d", maxVariants))
-	add(f.variants > 0 && len(f.Resources) == 0, "--variants needs --resource: the resources of a cluster are many already")
+	add(f.Output != OutputNone && f.Output != filescan.OutputYAML, fmt.Sprintf("--output: %q is neither none nor yaml", f.Output))
+	add(f.Proof != filescan.OutputTable && f.Proof != filescan.OutputJSON, fmt.Sprintf("--proof: %q is neither table nor json", f.Proof))
+	add(f.Variants < 0 || f.Variants > maxVariants, fmt.Sprintf("--variants: must be between 0 and %d", maxVariants))
+	add(f.Variants > 0 && len(f.Resources) == 0, "--variants needs --resource: the resources of a cluster are many already")
 	return errs
 }
 
 // conversion is one run of the command.
 type conversion struct {
 	*filescan.Loaded
-	flags   *convertFlags
+	flags   *Command
 	results []convert.Result
 	// exceptions are the new ones.
 	exceptions []*unstructured.Unstructured
 	report     proof.Report
 }
 
-func (f *convertFlags) convert(ctx context.Context) error {
-	if f.variants > 0 {
-		f.Variants = f.mutants
+// Run converts, compares and prints. A difference is a finding.
+func (f *Command) Run(ctx context.Context) error {
+	if f.Variants > 0 {
+		f.Input.Variants = f.mutants
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	loaded, err := f.Load(ctx)
@@ -162,7 +101,7 @@ func (f *convertFlags) convert(ctx context.Context) error {
 	} else {
 		c.note("nothing is compared without --resource or --kubeconfig")
 	}
-	c.report = proof.NewReport(c.results, comparisons, f.variants > 0)
+	c.report = proof.NewReport(c.results, comparisons, f.Variants > 0)
 	c.report.Exceptions = failed
 	if err := errors.Join(c.printPolicies(), c.writePolicies(), c.printProof()); err != nil {
 		return err
@@ -171,10 +110,10 @@ func (f *convertFlags) convert(ctx context.Context) error {
 }
 
 // mutants returns the variants of resources.
-func (f *convertFlags) mutants(objects []manifest.Object) []manifest.Object {
+func (f *Command) mutants(objects []manifest.Object) []manifest.Object {
 	var all []manifest.Object
 	for _, object := range objects {
-		all = append(all, proof.Mutants(object, f.variants)...)
+		all = append(all, proof.Mutants(object, f.Variants)...)
 	}
 	return all
 }
@@ -243,7 +182,7 @@ func (c *conversion) made() []*unstructured.Unstructured {
 }
 
 func (c *conversion) printPolicies() error {
-	if c.flags.output != filescan.OutputYAML {
+	if c.flags.Output != filescan.OutputYAML {
 		return nil
 	}
 	for _, object := range c.made() {
@@ -260,10 +199,10 @@ func (c *conversion) printPolicies() error {
 
 // writePolicies writes a file for each object.
 func (c *conversion) writePolicies() error {
-	if c.flags.outputDir == "" {
+	if c.flags.OutputDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(c.flags.outputDir, 0o755); err != nil { //nolint:gosec // Policies are no secrets.
+	if err := os.MkdirAll(c.flags.OutputDir, 0o755); err != nil { //nolint:gosec // Policies are no secrets.
 		return fmt.Errorf("--output-dir: %w", err)
 	}
 	for _, object := range c.made() {
@@ -275,7 +214,7 @@ func (c *conversion) writePolicies() error {
 		if object.GetNamespace() != "" {
 			name += object.GetNamespace() + "-"
 		}
-		path := filepath.Join(c.flags.outputDir, filepath.Base(name+object.GetName()+".yaml"))
+		path := filepath.Join(c.flags.OutputDir, filepath.Base(name+object.GetName()+".yaml"))
 		if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // Policies are no secrets.
 			return fmt.Errorf("--output-dir: %w", err)
 		}
@@ -285,10 +224,10 @@ func (c *conversion) writePolicies() error {
 
 func (c *conversion) printProof() error {
 	out := c.flags.Process.Out
-	if c.flags.output == filescan.OutputYAML {
+	if c.flags.Output == filescan.OutputYAML {
 		out = c.flags.Process.ErrOut
 	}
-	if c.flags.proof == filescan.OutputJSON {
+	if c.flags.Proof == filescan.OutputJSON {
 		return c.report.PrintJSON(out)
 	}
 	return c.report.PrintTable(out)
@@ -298,9 +237,9 @@ func (c *conversion) printProof() error {
 func (c *conversion) judge() error {
 	switch summary := c.report.Summary(); {
 	case c.report.Count(proof.Differs) > 0:
-		return &cli.FindingError{Text: summary, Code: exitFindings}
+		return &cli.FindingError{Text: summary, Code: filescan.ExitFindings}
 	case c.report.Count(proof.NotConverted)+c.report.Failed() > 0:
-		return &cli.FindingError{Text: summary, Code: exitPartly}
+		return &cli.FindingError{Text: summary, Code: ExitPartly}
 	default:
 		fmt.Fprintln(c.flags.Process.ErrOut, summary)
 		return nil

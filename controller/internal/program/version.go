@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package program
 
 import (
 	"cmp"
@@ -12,9 +12,10 @@ import (
 	"github.com/docket-project/docket/internal/kit/buildinfo"
 )
 
-func versionText() string {
+// Version is what a program says about its build.
+func Version(program string) string {
 	build := buildinfo.Get()
 	_, kyverno, _ := strings.Cut(base.EngineVersion(), " ")
-	return fmt.Sprintf("docket-controller %s (commit %s of %s, engine of Kyverno %s, %s, %s)",
-		build.Version, build.Commit, build.Date, cmp.Or(kyverno, "unknown"), build.GoVersion, build.Platform)
+	return fmt.Sprintf("%s %s (commit %s of %s, engine of Kyverno %s, %s, %s)",
+		program, build.Version, build.Commit, build.Date, cmp.Or(kyverno, "unknown"), build.GoVersion, build.Platform)
 }

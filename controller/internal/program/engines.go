@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package program
 
 import (
 	"errors"
@@ -27,8 +27,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
-// newEngine returns what evaluates expressions over cached data, with the functions that policies know.
-func newEngine() *table.Engine {
+// Expressions returns what evaluates expressions over cached data, with the functions that policies know.
+func Expressions() *table.Engine {
 	functions, impure := classic.Functions()
 	return table.NewEngine(functions, impure...)
 }
@@ -57,9 +57,9 @@ func newClients(config *rest.Config) (*clients, error) {
 	return out, nil
 }
 
-// newCompiler returns a compiler for policies that may look things up in a cluster and in cached data of it, with
+// Compiler returns a compiler for policies that may look things up in a cluster and in cached data of it, with
 // clients of its own that refuse requests that policies may not make.
-func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager.CompilerOptions) (policy.Compiler, error) {
+func Compiler(config *rest.Config, cache *contextcache.Cache, options manager.CompilerOptions) (policy.Compiler, error) {
 	guarded, err := reach.Guarded(config)
 	if err != nil {
 		return nil, err
