@@ -20,10 +20,10 @@ type truth struct {
 }
 
 // conditions converts a block of conditions in any form that Kyverno takes.
-func (c *converter) conditions(raw any, s scope, field string) (truth, error) {
+func (c *converter) conditions(raw any, s scope, field string) truth {
 	typed, err := engineutils.TransformConditions(raw)
 	if err != nil {
-		return truth{}, refuse(field, "correct it", "the conditions can't be read: %v", err)
+		return truth{always, c.refuse(field, "correct it", "the conditions can't be read: %v", err)}
 	}
 	switch typed := typed.(type) {
 	case []kyvernov1.Condition:
@@ -33,66 +33,48 @@ func (c *converter) conditions(raw any, s scope, field string) (truth, error) {
 	case *kyvernov1.AnyAllConditions:
 		return c.anyAll(*typed, s, field)
 	default:
-		return truth{}, refuse(field, byHand, "the conditions are a %T", typed)
+		return truth{always, c.refuse(field, byHand, "the conditions are a %T", typed)}
 	}
 }
 
 // anyAll converts any and all. The engine ends with the first condition that decides.
-func (c *converter) anyAll(conditions kyvernov1.AnyAllConditions, s scope, field string) (truth, error) {
+func (c *converter) anyAll(conditions kyvernov1.AnyAllConditions, s scope, field string) truth {
 	result := truth{always, always}
 	if conditions.AnyConditions != nil {
-		one, err := c.each(conditions.AnyConditions, s, field+".any")
-		if err != nil {
-			return truth{}, err
-		}
+		one := c.each(conditions.AnyConditions, s, field+".any")
 		result = truth{always, never}
 		for i := len(one) - 1; i >= 0; i-- {
 			result.guard = and(one[i].guard, or(one[i].ok, result.guard))
 			result.ok = or(one[i].ok, result.ok)
 		}
 	}
-	all, err := c.each(conditions.AllConditions, s, field+".all")
-	if err != nil {
-		return truth{}, err
-	}
+	all := c.each(conditions.AllConditions, s, field+".all")
 	guard, before := result.guard, always
 	for _, one := range all {
 		guard = and(guard, or(not(before), one.guard))
 		before = and(before, one.ok)
 	}
-	return truth{guard, and(result.ok, before)}, nil
+	return truth{guard, and(result.ok, before)}
 }
 
-func (c *converter) each(conditions []kyvernov1.Condition, s scope, field string) ([]truth, error) {
+func (c *converter) each(conditions []kyvernov1.Condition, s scope, field string) []truth {
 	out := make([]truth, len(conditions))
 	for i, condition := range conditions {
-		var err error
-		if out[i], err = c.condition(condition, s, fmt.Sprintf("%s[%d]", field, i)); err != nil {
-			return nil, err
-		}
+		out[i] = c.condition(condition, s, fmt.Sprintf("%s[%d]", field, i))
 	}
-	return out, nil
+	return out
 }
 
-func (c *converter) condition(condition kyvernov1.Condition, s scope, field string) (truth, error) {
-	key, err := c.operand(condition.RawKey, s, field+".key")
-	if err != nil {
-		return truth{}, err
-	}
-	value, err := c.operand(condition.RawValue, s, field+".value")
-	if err != nil {
-		return truth{}, err
-	}
+func (c *converter) condition(condition kyvernov1.Condition, s scope, field string) truth {
+	key := c.operand(condition.RawKey, s, field+".key")
+	value := c.operand(condition.RawValue, s, field+".value")
 	k := comparedKey{c: c, key: key, value: value, field: field}
-	ok, err := k.compare(string(condition.Operator))
-	if err != nil {
-		return truth{}, err
-	}
+	ok := k.compare(string(condition.Operator))
 	guard := and(key.guard(), value.guard())
 	if key.literal == nil {
 		ok = and(key.present, ok)
 	}
-	return truth{guard, ok}, nil
+	return truth{guard, ok}
 }
 
 // part is a piece of a text: plain, or a variable.
@@ -130,24 +112,24 @@ func partsOf(text string) ([]part, bool) {
 }
 
 // operand converts the key or the value of a condition.
-func (c *converter) operand(raw *apiextensionsv1.JSON, s scope, field string) (term, error) {
+func (c *converter) operand(raw *apiextensionsv1.JSON, s scope, field string) term {
 	if raw == nil {
-		return term{}, refuse(field, "set it", "it is missing")
+		return c.refuseTerm(field, "set it", "it is missing")
 	}
 	var value any
 	if err := json.Unmarshal(raw.Raw, &value); err != nil {
-		return term{}, refuse(field, "correct it", "it can't be read: %v", err)
+		return c.refuseTerm(field, "correct it", "it can't be read: %v", err)
 	}
 	return c.operandOf(value, s, field)
 }
 
-func (c *converter) operandOf(value any, s scope, field string) (term, error) {
+func (c *converter) operandOf(value any, s scope, field string) term {
 	switch value := value.(type) {
 	case string:
 		if strings.Contains(value, "{{") {
 			return c.template(value, s, field)
 		}
-		return literal(value, field)
+		return c.literal(value, field)
 	case []any:
 		texts := make([]string, len(value))
 		for i, item := range value {
@@ -156,17 +138,17 @@ func (c *converter) operandOf(value any, s scope, field string) (term, error) {
 				return c.listOf(value, s, field)
 			}
 			if texts[i] = scalarText(item); texts[i] == "" && item != "" {
-				return term{}, refuse(field, byHand, "the list has a %T", item)
+				return c.refuseTerm(field, byHand, "the list has a %T", item)
 			}
 		}
-		return term{cel: quotes(texts), kind: listKind, present: always, literal: texts}, nil
+		return term{cel: quotes(texts), kind: listKind, present: always, literal: texts}
 	case float64:
 		if isWhole(value) {
-			return term{cel: whole(int64(value)), kind: numberKind, present: always, literal: int64(value)}, nil
+			return term{cel: whole(int64(value)), kind: numberKind, present: always, literal: int64(value)}
 		}
-		return literal(value, field)
+		return c.literal(value, field)
 	default:
-		return literal(value, field)
+		return c.literal(value, field)
 	}
 }
 
@@ -185,26 +167,23 @@ func scalarText(value any) string {
 }
 
 // listOf converts a list with variables: those that are lists are not flattened.
-func (c *converter) listOf(items []any, s scope, field string) (term, error) {
+func (c *converter) listOf(items []any, s scope, field string) term {
 	out := term{kind: listKind, present: always}
 	var elements []cel
 	for i, item := range items {
-		t, err := c.operandOf(item, s, fmt.Sprintf("%s[%d]", field, i))
-		if err != nil {
-			return term{}, err
-		}
+		t := c.operandOf(item, s, fmt.Sprintf("%s[%d]", field, i))
 		out.guards = append(out.guards, t.guards...)
 		elements = append(elements, textOf(t))
 	}
 	out.cel = list(elements...)
-	return out, nil
+	return out
 }
 
 // template converts a text with variables: alone, one is a value of any type; among other text it is text.
-func (c *converter) template(text string, s scope, field string) (term, error) {
+func (c *converter) template(text string, s scope, field string) term {
 	parts, ok := partsOf(strings.TrimSpace(text))
 	if !ok || strings.Contains(text, `\{{`) {
-		return term{}, refuse(field, byHand, "the variables in %q can't be read", text)
+		return c.refuseTerm(field, byHand, "the variables in %q can't be read", text)
 	}
 	if len(parts) == 1 && parts[0].isVariable {
 		return c.jmespath(parts[0].text, s, field)
@@ -217,16 +196,13 @@ func (c *converter) template(text string, s scope, field string) (term, error) {
 			texts = append(texts, quote(each.text))
 			continue
 		}
-		t, err := c.jmespath(each.text, s, field)
-		if err != nil {
-			return term{}, err
-		}
+		t := c.jmespath(each.text, s, field)
 		if t.kind == listKind {
-			return term{}, refuse(field, byHand, "a list is part of the text %q", text)
+			return c.refuseTerm(field, byHand, "a list is part of the text %q", text)
 		}
 		out.guards = append(out.guards, t.guards...)
 		texts = append(texts, textOf(t))
 	}
 	out.cel = sum(texts[0], texts[1:]...)
-	return out, nil
+	return out
 }

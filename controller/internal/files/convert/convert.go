@@ -4,7 +4,6 @@
 package convert
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -80,6 +79,12 @@ type converter struct {
 	verbatim bool
 	used     map[string]int
 	notes    []string
+	// err says why the rule can't be converted.
+	err error
+}
+
+func newConverter(options Options) *converter {
+	return &converter{options: options, object: ident("object"), used: map[string]int{}}
 }
 
 func (c *converter) note(text string, arguments ...any) {
@@ -139,13 +144,16 @@ func Policy(object *unstructured.Unstructured, options Options) Result {
 	rules := decoded.GetSpec().Rules
 	names := map[string]bool{}
 	for i := range rules {
-		c := &converter{options: options, object: ident("object"), used: map[string]int{}, autogen: generated[rules[i].Name]}
+		c := newConverter(options)
+		c.autogen = generated[rules[i].Name]
 		rule := Rule{Name: rules[i].Name, Generates: c.autogen}
-		spec, err := c.rule(decoded, &rules[i], fmt.Sprintf("spec.rules[%d]", i))
-		if err != nil {
-			rule.Err = err
-		} else {
-			rule.Policy = newPolicy(object, nameFor(object.GetName(), rule.Name, len(rules) == 1, names), spec)
+		var spec map[string]any
+		if spec, rule.Err = c.rule(decoded, &rules[i], fmt.Sprintf("spec.rules[%d]", i)); rule.Err == nil {
+			kind := policy.ValidatingPolicy
+			if object.GetKind() == policy.NamespacedPolicy {
+				kind = policy.NamespacedValidatingPolicy
+			}
+			rule.Policy = newObject(object, kind, nameFor(object.GetName(), rule.Name, len(rules) == 1, names), spec)
 			rule.Notes = c.notes
 		}
 		result.Rules = append(result.Rules, rule)
@@ -161,11 +169,7 @@ func decode(object *unstructured.Unstructured) (kyvernov1.PolicyInterface, error
 	if object.GetKind() == policy.NamespacedPolicy {
 		decoded = &kyvernov1.Policy{}
 	}
-	data, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, decoded); err != nil {
+	if err := recoded(content, decoded); err != nil {
 		return nil, refuse("", "correct it", "the policy can't be read: %v", err)
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, decoded.CreateDeepCopy(), true); err != nil {
@@ -233,29 +237,22 @@ func nameFor(name, rule string, only bool, used map[string]bool) string {
 	return unique
 }
 
-// newPolicy has the labels and annotations of the old policy, so that its results have the same severity, category …
-func newPolicy(old *unstructured.Unstructured, name string, spec map[string]any) *unstructured.Unstructured {
+// newObject has the labels of the old one, so that its results have the same severity, category …, and the annotations
+// that mean the same for it.
+func newObject(old *unstructured.Unstructured, kind, name string, spec map[string]any) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	out.SetAPIVersion(policy.CELGroup + "/v1")
-	out.SetKind(policy.ValidatingPolicy)
-	if old.GetKind() == policy.NamespacedPolicy {
-		out.SetKind(policy.NamespacedValidatingPolicy)
+	out.SetKind(kind)
+	out.SetName(name)
+	if kind != policy.ValidatingPolicy {
 		out.SetNamespace(old.GetNamespace())
 	}
-	out.SetName(name)
-	label(out, old)
-	return out
-}
-
-// label copies the labels, and the annotations that mean the same for the new object.
-func label(out, old *unstructured.Unstructured) {
-	if labels := old.GetLabels(); len(labels) > 0 {
-		out.SetLabels(labels)
-	}
+	out.SetLabels(old.GetLabels())
 	annotations := maps.Clone(old.GetAnnotations())
 	delete(annotations, policy.LastApplied)
 	delete(annotations, kyverno.AnnotationAutogenControllers)
 	if len(annotations) > 0 {
 		out.SetAnnotations(annotations)
 	}
+	return out
 }

@@ -4,7 +4,6 @@
 package convert
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,12 +18,8 @@ import (
 // Exception converts a PolicyException of kyverno.io for the policies that were converted. It is an error if the
 // exception names a rule that was not.
 func Exception(object *unstructured.Unstructured, converted []Result, options Options) (*unstructured.Unstructured, error) {
-	data, err := json.Marshal(object.Object)
-	if err != nil {
-		return nil, err
-	}
 	var decoded kyvernov2.PolicyException
-	if err := json.Unmarshal(data, &decoded); err != nil {
+	if err := recoded(object.Object, &decoded); err != nil {
 		return nil, refuse("", "correct it", "the exception can't be read: %v", err)
 	}
 	if len(decoded.Spec.PodSecurity) > 0 {
@@ -34,10 +29,10 @@ func Exception(object *unstructured.Unstructured, converted []Result, options Op
 	if err != nil {
 		return nil, err
 	}
-	c := &converter{options: options, object: ident("object"), used: map[string]int{}}
-	condition, err := c.exceptionCondition(&decoded)
-	if err != nil {
-		return nil, err
+	c := newConverter(options)
+	condition := c.exceptionCondition(&decoded)
+	if c.err != nil {
+		return nil, c.err
 	}
 	if len(kinds) > 0 {
 		condition = and(oneOf(ident("object.kind"), kinds), condition)
@@ -49,17 +44,7 @@ func Exception(object *unstructured.Unstructured, converted []Result, options Op
 	if at := policy.ExpiryOf(object); !at.IsZero() {
 		spec["expiresAt"] = at.Format(time.RFC3339)
 	}
-	return newException(object, spec), nil
-}
-
-func newException(old *unstructured.Unstructured, spec map[string]any) *unstructured.Unstructured {
-	out := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	out.SetAPIVersion(policy.CELGroup + "/v1")
-	out.SetKind(policy.Exception)
-	out.SetName(old.GetName())
-	out.SetNamespace(old.GetNamespace())
-	label(out, old)
-	return out
+	return newObject(object, policy.Exception, object.GetName(), spec), nil
 }
 
 // covered are the kinds for which an exception names a rule or one that is generated of it; nil for all.
@@ -117,34 +102,21 @@ func coverage(exception kyvernov2.Exception, rule Rule) (named bool, kinds cover
 	return named, kinds
 }
 
-func (c *converter) exceptionCondition(decoded *kyvernov2.PolicyException) (cel, error) {
-	match := kyvernov1.MatchResources{}
-	data, err := json.Marshal(decoded.Spec.Match)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &match); err != nil {
-		return nil, refuse("spec.match", "correct it", "it can't be read: %v", err)
+// exceptionCondition says for which resources an exception counts.
+func (c *converter) exceptionCondition(decoded *kyvernov2.PolicyException) cel {
+	var match kyvernov1.MatchResources
+	if err := recoded(decoded.Spec.Match, &match); err != nil {
+		return c.refuse("spec.match", "correct it", "it can't be read: %v", err)
 	}
 	// Every filter is about the kinds that it names, and the exception sees those of the policy.
 	c.kinds = []string{"*"}
-	condition, err := c.block(match, c.kinds, "spec.match")
-	if err != nil {
-		return nil, err
-	}
+	condition := c.block(match, c.kinds, "spec.match")
 	if decoded.Spec.Conditions == nil {
-		return condition, nil
+		return condition
 	}
 	var more kyvernov1.AnyAllConditions
-	if data, err = json.Marshal(decoded.Spec.Conditions); err != nil {
-		return nil, err
+	if err := recoded(decoded.Spec.Conditions, &more); err != nil {
+		return c.refuse("spec.conditions", "correct it", "they can't be read: %v", err)
 	}
-	if err := json.Unmarshal(data, &more); err != nil {
-		return nil, refuse("spec.conditions", "correct it", "they can't be read: %v", err)
-	}
-	block, err := c.anyAll(more, scope{}, "spec.conditions")
-	if err != nil {
-		return nil, err
-	}
-	return and(condition, block.ok), nil
+	return and(condition, c.anyAll(more, scope{}, "spec.conditions").ok)
 }

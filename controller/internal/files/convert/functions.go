@@ -9,15 +9,12 @@ import (
 )
 
 // function converts a call. Arguments that JMESPath does not accept give an error in CEL as well.
-func (c *converter) function(n jmespath.ASTNode, s scope, field string) (term, error) {
+func (c *converter) function(n jmespath.ASTNode, s scope, field string) term {
 	name, _ := n.Value.(string)
 	arguments := make([]term, len(n.Children))
 	var guards []cel
 	for i, child := range n.Children {
-		var err error
-		if arguments[i], err = c.node(child, s, field); err != nil {
-			return term{}, err
-		}
+		arguments[i] = c.node(child, s, field)
 		guards = append(guards, arguments[i].guards...)
 		if arguments[i].present != always {
 			guards = append(guards, arguments[i].present)
@@ -25,11 +22,11 @@ func (c *converter) function(n jmespath.ASTNode, s scope, field string) (term, e
 	}
 	wanted, ok := arity[name]
 	if !ok || len(arguments) != wanted {
-		return term{}, refuse(field, byHand, "the function %s() of JMESPath has no counterpart", name)
+		return c.refuseTerm(field, byHand, "the function %s() of JMESPath has no counterpart", name)
 	}
 	t := c.apply(name, arguments)
 	t.guards = append(t.guards, guards...)
-	return t, nil
+	return t
 }
 
 // arity has the functions that are supported, with the number of their arguments.

@@ -95,12 +95,9 @@ func placed(p place) term {
 }
 
 // jmespath converts an expression.
-func (c *converter) jmespath(text string, s scope, field string) (term, error) {
+func (c *converter) jmespath(text string, s scope, field string) term {
 	written := text
-	text, s, err := c.innerVariables(text, s, field)
-	if err != nil {
-		return term{}, err
-	}
+	text, s = c.innerVariables(text, s, field)
 	// Who quotes this name wants that Kyverno does not rewrite the path for the controllers of pods.
 	if strings.Contains(text, `request."object"`) && !c.verbatim {
 		c.verbatim = true
@@ -108,78 +105,68 @@ func (c *converter) jmespath(text string, s scope, field string) (term, error) {
 	}
 	node, err := jmespath.NewParser().Parse(strings.TrimSpace(text))
 	if err != nil {
-		return term{}, refuse(field, "correct it", "the expression %q can't be read: %v", text, err)
+		return c.refuseTerm(field, "correct it", "the expression %q can't be read: %v", text, err)
 	}
-	t, err := c.node(node, s, field)
-	if err != nil {
-		return term{}, fmt.Errorf("%w (in %q)", err, strings.TrimSpace(written))
+	before := c.err
+	t := c.node(node, s, field)
+	if before == nil && c.err != nil {
+		c.err = fmt.Errorf("%w (in %q)", c.err, strings.TrimSpace(written))
 	}
-	return t, nil
+	return t
 }
 
 // innerName begins the names of the variables that are part of an expression.
 const innerName = "__inner"
 
 // innerVariables gives names to texts with variables that are part of an expression, as in name == '{{ other }}'.
-func (c *converter) innerVariables(text string, s scope, field string) (string, scope, error) {
+func (c *converter) innerVariables(text string, s scope, field string) (string, scope) {
 	if !strings.Contains(text, "{{") {
-		return text, s, nil
+		return text, s
 	}
 	names := map[string]term{}
-	var failed error
 	text = quoted.ReplaceAllStringFunc(text, func(literal string) string {
 		if !strings.Contains(literal, "{{") {
 			return literal
 		}
-		t, err := c.template(strings.Trim(literal, "'"), scope{names: s.names}, field)
-		if err != nil {
-			failed = err
-			return literal
-		}
+		t := c.template(strings.Trim(literal, "'"), scope{names: s.names}, field)
 		name := fmt.Sprintf("%s%d", innerName, len(names))
 		// Without it, the evaluation is to have an error.
 		t.cel, t.kind, t.path, t.guards = textOf(t), textKind, nil, nil
 		names[name] = t
 		return name
 	})
-	if failed == nil && strings.Contains(text, "{{") {
-		failed = refuse(field, byHand, "a variable is part of the expression %q", text)
+	if strings.Contains(text, "{{") {
+		c.refuse(field, byHand, "a variable is part of the expression %q", text)
 	}
-	return text, s.with(names), failed
+	return text, s.with(names)
 }
 
 // quoted matches the texts in an expression.
 var quoted = regexp.MustCompile(`'[^']*'`)
 
-func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error) {
+func (c *converter) node(n jmespath.ASTNode, s scope, field string) term {
 	switch n.NodeType {
 	case jmespath.ASTField:
 		return c.field(n.Value.(string), s, field)
 	case jmespath.ASTSubexpression, jmespath.ASTIndexExpression, jmespath.ASTPipe:
-		left, err := c.node(n.Children[0], s, field)
-		if err != nil {
-			return term{}, err
-		}
-		right, err := c.node(n.Children[1], s.in(left), field)
-		if err != nil {
-			return term{}, err
-		}
+		left := c.node(n.Children[0], s, field)
+		right := c.node(n.Children[1], s.in(left), field)
 		if right.path == nil {
 			right.guards = append(left.guards[:len(left.guards):len(left.guards)], right.guards...)
 			if n.Children[1].NodeType != jmespath.ASTFunctionExpression {
 				right.present = and(left.present, right.present)
 			}
 		}
-		return right, nil
+		return right
 	case jmespath.ASTIndex:
 		return c.index(n.Value.(int), s, field)
 	case jmespath.ASTCurrentNode, jmespath.ASTIdentity:
 		if s.current == nil {
-			return term{}, refuse(field, byHand, "@ stands for everything")
+			return c.refuseTerm(field, byHand, "@ stands for everything")
 		}
-		return *s.current, nil
+		return *s.current
 	case jmespath.ASTLiteral:
-		return literal(n.Value, field)
+		return c.literal(n.Value, field)
 	case jmespath.ASTProjection, jmespath.ASTFilterProjection:
 		return c.projection(n, s, field)
 	case jmespath.ASTFlatten:
@@ -187,31 +174,28 @@ func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error
 	case jmespath.ASTOrExpression:
 		return c.orElse(n, s, field)
 	case jmespath.ASTAndExpression, jmespath.ASTNotExpression, jmespath.ASTComparator:
-		ok, err := c.truth(n, s, field)
-		if err != nil {
-			return term{}, err
-		}
-		return known(ok, boolKind), nil
+		ok := c.truth(n, s, field)
+		return known(ok, boolKind)
 	case jmespath.ASTFunctionExpression:
 		return c.function(n, s, field)
 	default:
-		return term{}, refuse(field, byHand, "%s of JMESPath is not supported", n.NodeType)
+		return c.refuseTerm(field, byHand, "%s of JMESPath is not supported", n.NodeType)
 	}
 }
 
 // field converts a name: of a variable, or of a member of what the path has so far.
-func (c *converter) field(name string, s scope, field string) (term, error) {
+func (c *converter) field(name string, s scope, field string) term {
 	if s.current == nil || strings.HasPrefix(name, innerName) {
 		return c.name(name, s, field)
 	}
 	if s.current.path == nil {
 		if s.current.kind != unknownKind {
-			return term{}, refuse(field, byHand, "it selects %s of what has no members", name)
+			return c.refuseTerm(field, byHand, "it selects %s of what has no members", name)
 		}
 		p := at(s.current.cel).below(name)
 		t := placed(p)
 		t.guards = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], t.guards...)
-		return t, nil
+		return t
 	}
 	p := *s.current.path
 	if len(p.keys) == 0 && p.root == request {
@@ -223,7 +207,7 @@ func (c *converter) field(name string, s scope, field string) (term, error) {
 		// A member of null is null, and not missing.
 		t.guards, t.present = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], or(not(there), inner.present())), there
 	}
-	return t, nil
+	return t
 }
 
 // request stands for the variable of Kyverno, whose members are not those of CEL's.
@@ -233,13 +217,13 @@ var (
 )
 
 // name converts a name that begins an expression.
-func (c *converter) name(name string, s scope, field string) (term, error) {
+func (c *converter) name(name string, s scope, field string) term {
 	if t, ok := s.names[name]; ok {
-		return t, nil
+		return t
 	}
 	switch name {
 	case "request":
-		return placed(at(request)), nil
+		return placed(at(request))
 	case "serviceAccountName", "serviceAccountNamespace":
 		part := int64(3)
 		if name == "serviceAccountNamespace" {
@@ -247,48 +231,48 @@ func (c *converter) name(name string, s scope, field string) (term, error) {
 		}
 		user := ident("request.userInfo.username")
 		ok := method(user, "startsWith", quote("system:serviceaccount:"))
-		return known(choose(ok, index(method(user, "split", quote(":")), whole(part)), emptyText), textKind), nil
+		return known(choose(ok, index(method(user, "split", quote(":")), whole(part)), emptyText), textKind)
 	case "images":
-		return term{}, refuse(field, "use the functions image() of CEL by hand", "the variable images has no counterpart")
+		return c.refuseTerm(field, "use the functions image() of CEL by hand", "the variable images has no counterpart")
 	default:
-		return term{}, refuse(field, byHand, "the variable %s is not known", name)
+		return c.refuseTerm(field, byHand, "the variable %s is not known", name)
 	}
 }
 
 // request converts a member of the variable request.
-func (c *converter) request(name, field string) (term, error) {
+func (c *converter) request(name, field string) term {
 	switch name {
 	case "object":
 		if c.verbatim {
-			return placed(at(dyn(c.object))), nil
+			return placed(at(dyn(c.object)))
 		}
-		return placed(at(c.object)), nil
+		return placed(at(c.object))
 	case "oldObject":
-		return placed(at(ident("oldObject"))), nil
+		return placed(at(ident("oldObject")))
 	case "operation", "namespace", "name":
-		return known(ident("request."+name), textKind), nil
+		return known(ident("request."+name), textKind)
 	case "userInfo", "kind", "resource":
-		return placed(at(ident("request." + name))), nil
+		return placed(at(ident("request." + name)))
 	case "roles", "clusterRoles":
-		return term{}, refuse(field, "name users and groups instead", "CEL does not know the roles of a user (request.%s)", name)
+		return c.refuseTerm(field, "name users and groups instead", "CEL does not know the roles of a user (request.%s)", name)
 	default:
-		return term{}, refuse(field, byHand, "request.%s has no counterpart", name)
+		return c.refuseTerm(field, byHand, "request.%s has no counterpart", name)
 	}
 }
 
-func (c *converter) index(i int, s scope, field string) (term, error) {
+func (c *converter) index(i int, s scope, field string) term {
 	if s.current == nil || i < 0 {
-		return term{}, refuse(field, byHand, "the index [%d] counts from the end", i)
+		return c.refuseTerm(field, byHand, "the index [%d] counts from the end", i)
 	}
 	if p := s.current.path; p != nil {
 		element := p.indexed(i)
-		return term{cel: element.value(), path: &element, guards: s.current.guards, present: element.present()}, nil
+		return term{cel: element.value(), path: &element, guards: s.current.guards, present: element.present()}
 	}
 	list := s.current.or(emptyList)
-	return term{cel: index(list, whole(int64(i))), present: longerThan(list, i)}, nil
+	return term{cel: index(list, whole(int64(i))), present: longerThan(list, i)}
 }
 
-func literal(value any, field string) (term, error) {
+func (c *converter) literal(value any, field string) term {
 	t := term{present: always, literal: value}
 	switch value := value.(type) {
 	case string:
@@ -299,39 +283,33 @@ func literal(value any, field string) (term, error) {
 		t.cel, t.kind = number(value), numberKind
 	case []any:
 		if len(value) > 0 {
-			return term{}, refuse(field, byHand, "the list %v is part of an expression", value)
+			return c.refuseTerm(field, byHand, "the list %v is part of an expression", value)
 		}
 		t.cel, t.kind = emptyList, listKind
 	case map[string]any:
 		if len(value) > 0 {
-			return term{}, refuse(field, byHand, "the map %v is part of an expression", value)
+			return c.refuseTerm(field, byHand, "the map %v is part of an expression", value)
 		}
 		t.cel = emptyMap
 	default:
-		return term{}, refuse(field, byHand, "the literal %v is part of an expression", value)
+		return c.refuseTerm(field, byHand, "the literal %v is part of an expression", value)
 	}
-	return t, nil
+	return t
 }
 
 // both converts the two operands of an expression.
-func (c *converter) both(n jmespath.ASTNode, s scope, field string) (left, right term, err error) {
-	if left, err = c.node(n.Children[0], s, field); err == nil {
-		right, err = c.node(n.Children[1], s, field)
-	}
-	return left, right, err
+func (c *converter) both(n jmespath.ASTNode, s scope, field string) (left, right term) {
+	return c.node(n.Children[0], s, field), c.node(n.Children[1], s, field)
 }
 
 // orElse converts a || b: b where a is null, false or empty.
-func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, error) {
-	left, right, err := c.both(n, s, field)
-	if err != nil {
-		return term{}, err
-	}
+func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) term {
+	left, right := c.both(n, s, field)
 	if left.kind == boolKind && right.kind == boolKind && left.path == nil {
-		return known(or(left.cel, right.cel), boolKind), nil
+		return known(or(left.cel, right.cel), boolKind)
 	}
 	if same(left.cel, operation) {
-		return left, nil // There always is one, also for existing resources.
+		return left // There always is one, also for existing resources.
 	}
 	zero := isZero(right.literal)
 	if left.path != nil {
@@ -339,27 +317,27 @@ func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, err
 		if zero {
 			t := known(left.path.or(right.cel), unknownKind)
 			t.present = always
-			return t, nil
+			return t
 		}
 		empty := isEmpty(value)
 		t := known(choose(empty, right.cel, left.path.value()), unknownKind)
 		t.guards = conditional(empty, right.guards)
 		t.present = choose(empty, right.present, always)
-		return t, nil
+		return t
 	}
 	if left.kind == listKind && zero {
 		there := and(left.guard(), left.present)
 		if right.kind == textKind {
-			return known(choose(and(there, hasElements(left.cel)), dyn(left.cel), dyn(emptyText)), unknownKind), nil
+			return known(choose(and(there, hasElements(left.cel)), dyn(left.cel), dyn(emptyText)), unknownKind)
 		}
 		t := known(left.or(right.cel), listKind)
 		t.nested, t.empty = left.nested, left.empty
-		return t, nil
+		return t
 	}
 	if zero {
-		return known(left.or(right.cel), unknownKind), nil
+		return known(left.or(right.cel), unknownKind)
 	}
-	return term{}, refuse(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
+	return c.refuseTerm(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
 }
 
 // isEmpty is true for what JMESPath takes for false.

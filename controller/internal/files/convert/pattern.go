@@ -37,7 +37,7 @@ func (v verdict) total() bool {
 }
 
 // pattern converts a pattern.
-func (c *converter) pattern(p place, pattern any, field string) (verdict, error) {
+func (c *converter) pattern(p place, pattern any, field string) verdict {
 	switch pattern := pattern.(type) {
 	case map[string]any:
 		return c.mapPattern(p, pattern, field)
@@ -49,18 +49,15 @@ func (c *converter) pattern(p place, pattern any, field string) (verdict, error)
 }
 
 // scalarPattern converts a pattern of a scalar. If the resource has a list there, all elements must match.
-func (c *converter) scalarPattern(p place, pattern any, field string) (verdict, error) {
-	one, err := c.scalar(p, pattern, field)
-	if err != nil || !p.isList() {
-		return verdictOf(one), err
+func (c *converter) scalarPattern(p place, pattern any, field string) verdict {
+	one := c.scalar(p, pattern, field)
+	if !p.isList() {
+		return verdictOf(one)
 	}
 	element := c.variable(p.elementName())
-	each, err := c.scalar(at(element), pattern, field)
-	if err != nil {
-		return verdict{}, err
-	}
+	each := c.scalar(at(element), pattern, field)
 	one.ok = choose(isType(p.or(null), "list"), every(p.value(), element, each.ok), one.ok)
-	return verdictOf(one), nil
+	return verdictOf(one)
 }
 
 // named is the verdict of one key of a pattern.
@@ -70,13 +67,10 @@ type named struct {
 }
 
 // mapPattern converts a map: first its anchors, then its other keys.
-func (c *converter) mapPattern(p place, pattern map[string]any, field string) (verdict, error) {
+func (c *converter) mapPattern(p place, pattern map[string]any, field string) verdict {
 	var anchors, others []named
 	for _, key := range ordered(pattern) {
-		one, err := c.key(p, key, pattern[key], field+"."+key)
-		if err != nil {
-			return verdict{}, err
-		}
+		one := c.key(p, key, pattern[key], field+"."+key)
 		if one.isAnchor {
 			anchors = append(anchors, one)
 		} else {
@@ -99,7 +93,7 @@ func (c *converter) mapPattern(p place, pattern map[string]any, field string) (v
 	if !needs {
 		ok = and(present, ok)
 	}
-	return verdict{ok: ok, direct: and(present, direct), skipped: and(present, skipped), needs: true}, nil
+	return verdict{ok: ok, direct: and(present, direct), skipped: and(present, skipped), needs: true}
 }
 
 // ordered returns the keys in the order of the engine: those with anchors below them are last first, then the
@@ -165,48 +159,44 @@ func anchorsOf(anchors []named) (proceed, skipped cel) {
 }
 
 // key converts one key of a map and its pattern.
-func (c *converter) key(p place, key string, pattern any, field string) (named, error) {
+func (c *converter) key(p place, key string, pattern any, field string) named {
 	a := anchor.Parse(key)
 	if a == nil {
 		return c.plainKey(p, key, pattern, field)
 	}
 	if anchor.IsAddIfNotPresent(a) {
-		return named{}, refuse(field, "remove it", "the anchor +() is for mutation only")
+		return named{verdictOf(check{ok: c.refuse(field, "remove it", "the anchor +() is for mutation only")}), false}
 	}
 	if hasWildcard(a.Key()) {
 		return c.wildcardKey(p, a, pattern, field)
 	}
 	if strings.Contains(key, "{{") {
-		return named{}, refuse(field, byHand, "the key is a variable")
+		return named{verdictOf(check{ok: c.refuse(field, byHand, "the key is a variable")}), false}
 	}
 	inner := c.member(p, a.Key())
 	present := inner.present()
 	if anchor.IsNegation(a) {
-		return named{verdict{ok: not(present), direct: never, skipped: never}, true}, nil
+		return named{verdict{ok: not(present), direct: never, skipped: never}, true}
 	}
 	if anchor.IsExistence(a) {
-		v, err := c.existence(inner, pattern, field)
-		return named{v, true}, err
+		return named{c.existence(inner, pattern, field), true}
 	}
-	below, err := c.pattern(inner.assured(), pattern, field)
-	if err != nil {
-		return named{}, err
-	}
+	below := c.pattern(inner.assured(), pattern, field)
 	switch {
 	case anchor.IsCondition(a):
-		if loose, err := c.pattern(inner, pattern, field); err == nil && loose.needs {
-			return named{verdict{ok: loose.ok, direct: not(loose.ok), skipped: never, needs: true}, true}, nil
+		if loose := c.pattern(inner, pattern, field); loose.needs {
+			return named{verdict{ok: loose.ok, direct: not(loose.ok), skipped: never, needs: true}, true}
 		}
 		ok := and(present, below.ok)
-		return named{verdict{ok: ok, direct: not(ok), skipped: never, needs: true}, true}, nil
+		return named{verdict{ok: ok, direct: not(ok), skipped: never, needs: true}, true}
 	case anchor.IsGlobal(a):
 		ok := or(not(present), below.ok)
-		return named{verdict{ok: ok, direct: and(present, not(below.ok)), skipped: never}, false}, nil
+		return named{verdict{ok: ok, direct: and(present, not(below.ok)), skipped: never}, false}
 	default: // Equality.
 		if elements, ok := pattern.([]any); ok && below.skips() == never && len(elements) > 0 && isMap(elements[0]) {
-			return named{verdictOf(check{ok: allOf(inner, below.ok)}), true}, nil
+			return named{verdictOf(check{ok: allOf(inner, below.ok)}), true}
 		}
-		return named{verdict{ok: or(not(present), below.ok), direct: and(present, below.direct), skipped: and(present, below.skipped)}, true}, nil
+		return named{verdict{ok: or(not(present), below.ok), direct: and(present, below.direct), skipped: and(present, below.skipped)}, true}
 	}
 }
 
@@ -233,97 +223,87 @@ func (c *converter) member(p place, key string) place {
 }
 
 // plainKey converts a key without an anchor.
-func (c *converter) plainKey(p place, key string, pattern any, field string) (named, error) {
+func (c *converter) plainKey(p place, key string, pattern any, field string) named {
 	if strings.Contains(key, "{{") {
-		return named{}, refuse(field, byHand, "the key is a variable")
+		return named{verdictOf(check{ok: c.refuse(field, byHand, "the key is a variable")}), false}
 	}
 	if hasWildcard(key) {
 		return c.wildcardKey(p, anchor.New("plain", key), pattern, field)
 	}
 	inner := c.member(p, key)
 	if pattern == "*" {
-		return named{verdictOf(check{inner.present(), true}), false}, nil
+		return named{verdictOf(check{inner.present(), true}), false}
 	}
-	v, err := c.pattern(inner, pattern, field)
-	return named{v, false}, err
+	return named{c.pattern(inner, pattern, field), false}
 }
 
 // wildcardKey converts a key with wildcards, which stands for a label or an annotation that it matches.
-func (c *converter) wildcardKey(p place, a anchor.Anchor, pattern any, field string) (named, error) {
+func (c *converter) wildcardKey(p place, a anchor.Anchor, pattern any, field string) named {
 	if p.last() != "labels" && p.last() != "annotations" {
-		return named{}, refuse(field, "name the keys", "wildcards in keys work for labels and annotations only")
+		return named{verdictOf(check{ok: c.refuse(field, "name the keys", "wildcards in keys work for labels and annotations only")}), false}
 	}
 	if _, ok := pattern.(string); !ok {
-		return named{}, refuse(field, byHand, "the key has wildcards and its pattern is no text")
+		return named{verdictOf(check{ok: c.refuse(field, byHand, "the key has wildcards and its pattern is no text")}), false}
 	}
 	k := c.variable("key")
 	members := p.or(emptyMap)
 	matches := wildcard(k, a.Key())
-	one, err := c.text(at(index(members, k)), pattern.(string), field)
-	if err != nil {
-		return named{}, err
-	}
+	one := c.text(at(index(members, k)), pattern.(string), field)
 	if pattern == "*" {
 		one.ok = always
 	}
 	some := exists(members, k, and(matches, one.ok))
 	switch a.Type() {
 	case anchor.Negation:
-		return named{verdict{ok: not(exists(members, k, matches)), direct: never, skipped: never}, true}, nil
+		return named{verdict{ok: not(exists(members, k, matches)), direct: never, skipped: never}, true}
 	case anchor.Equality:
-		return named{verdict{ok: every(members, k, or(not(matches), one.ok)), direct: never, skipped: never}, true}, nil
+		return named{verdict{ok: every(members, k, or(not(matches), one.ok)), direct: never, skipped: never}, true}
 	case anchor.Condition:
-		return named{verdict{ok: some, direct: not(some), skipped: never, needs: true}, true}, nil
+		return named{verdict{ok: some, direct: not(some), skipped: never, needs: true}, true}
 	case "plain":
-		return named{verdict{ok: some, direct: never, skipped: never, needs: true}, false}, nil
+		return named{verdict{ok: some, direct: never, skipped: never, needs: true}, false}
 	default:
-		return named{}, refuse(field, byHand, "the anchor %s has a key with wildcards", a)
+		return named{verdictOf(check{ok: c.refuse(field, byHand, "the anchor %s has a key with wildcards", a)}), false}
 	}
 }
 
 // existence converts ^(): for each pattern there is an element that it matches.
-func (c *converter) existence(inner place, pattern any, field string) (verdict, error) {
+func (c *converter) existence(inner place, pattern any, field string) verdict {
 	patterns, ok := pattern.([]any)
 	if !ok {
-		return verdict{}, refuse(field, byHand, "the anchor ^() must have a list")
+		return verdictOf(check{ok: c.refuse(field, byHand, "the anchor ^() must have a list")})
 	}
 	var all []cel
 	for i, one := range patterns {
 		element := c.variable("element")
-		v, err := c.pattern(at(element), one, fmt.Sprintf("%s[%d]", field, i))
-		if err != nil {
-			return verdict{}, err
-		}
+		v := c.pattern(at(element), one, fmt.Sprintf("%s[%d]", field, i))
 		all = append(all, exists(inner.value(), element, v.ok))
 	}
-	return verdict{ok: or(not(inner.present()), and(all...)), direct: never, skipped: never}, nil
+	return verdict{ok: or(not(inner.present()), and(all...)), direct: never, skipped: never}
 }
 
 // listPattern converts a list: of its maps and scalars, the first is compared with all elements.
-func (c *converter) listPattern(p place, pattern []any, field string) (verdict, error) {
+func (c *converter) listPattern(p place, pattern []any, field string) verdict {
 	if len(pattern) == 0 {
-		return verdict{}, refuse(field, "give it an element", "the list is empty, which never matches")
+		return verdictOf(check{ok: c.refuse(field, "give it an element", "the list is empty, which never matches")})
 	}
 	if _, nested := pattern[0].([]any); nested {
-		return verdict{}, refuse(field, byHand, "the pattern is a list in a list")
+		return verdictOf(check{ok: c.refuse(field, byHand, "the pattern is a list in a list")})
 	}
 	element := c.variable(p.elementName())
-	one, err := c.pattern(at(element), pattern[0], field+"[0]")
-	if err != nil {
-		return verdict{}, err
-	}
+	one := c.pattern(at(element), pattern[0], field+"[0]")
 	present, elements := p.present(), p.value()
 	if one.skips() == never {
-		return verdict{ok: and(present, every(elements, element, one.ok)), direct: never, skipped: never, needs: true}, nil
+		return verdict{ok: and(present, every(elements, element, one.ok)), direct: never, skipped: never, needs: true}
 	}
 	skips := one.skips()
 	all := and(hasElements(elements), every(elements, element, skips))
 	v := verdict{direct: never, skipped: and(present, all), needs: true}
 	if one.total() {
 		v.ok = and(present, not(all))
-		return v, nil
+		return v
 	}
 	none := or(equal(method(elements, "size"), whole(0)), exists(elements, element, one.ok))
 	v.ok = and(present, every(elements, element, or(one.ok, skips)), none)
-	return v, nil
+	return v
 }

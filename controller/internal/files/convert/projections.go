@@ -9,11 +9,8 @@ import (
 )
 
 // projection converts list[].rest, list[*].rest and list[?condition].rest. What is null is left out.
-func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term, error) {
-	left, err := c.node(n.Children[0], s, field)
-	if err != nil {
-		return term{}, err
-	}
+func (c *converter) projection(n jmespath.ASTNode, s scope, field string) term {
+	left := c.node(n.Children[0], s, field)
 	list := left.elements()
 	there := and(left.guard(), left.present)
 	element := c.variable("e")
@@ -23,19 +20,13 @@ func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term,
 	}
 	inner := s.in(item)
 	if n.NodeType == jmespath.ASTFilterProjection {
-		condition, err := c.truth(n.Children[2], inner, field)
-		if err != nil {
-			return term{}, err
-		}
+		condition := c.truth(n.Children[2], inner, field)
 		list = method(list, operators.Filter, element, condition)
 	}
-	right, err := c.node(n.Children[1], inner, field)
-	if err != nil {
-		return term{}, err
-	}
+	right := c.node(n.Children[1], inner, field)
 	out := term{kind: listKind, present: there, cel: list, empty: true}
 	if right.cel == element {
-		return out, nil
+		return out
 	}
 	out.nested = true
 	if when := and(right.guard(), right.present); when == always {
@@ -43,24 +34,21 @@ func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term,
 	} else {
 		out.cel = method(list, operators.Map, element, when, right.cel)
 	}
-	return out, nil
+	return out
 }
 
 // flatten converts list[] before a projection. Lists are put in place of themselves.
-func (c *converter) flatten(n jmespath.ASTNode, s scope, field string) (term, error) {
+func (c *converter) flatten(n jmespath.ASTNode, s scope, field string) term {
 	if lists, base, ok := selected(n.Children[0]); ok {
 		return c.concatenation(lists, base, s, field)
 	}
-	left, err := c.node(n.Children[0], s, field)
-	if err != nil {
-		return term{}, err
-	}
+	left := c.node(n.Children[0], s, field)
 	list := left.elements()
 	there := and(left.guard(), left.present)
 	if left.nested {
 		list = method(list, "flatten")
 	}
-	return term{cel: list, kind: listKind, present: there, empty: true}, nil
+	return term{cel: list, kind: listKind, present: there, empty: true}
 }
 
 // selected returns the parts of base.[a, b].
@@ -76,27 +64,21 @@ func selected(n jmespath.ASTNode) (lists []jmespath.ASTNode, base *jmespath.ASTN
 }
 
 // concatenation converts [a, b][]: a missing list adds nothing.
-func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNode, s scope, field string) (term, error) {
+func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNode, s scope, field string) term {
 	var guards []cel
 	if base != nil {
-		left, err := c.node(*base, s, field)
-		if err != nil {
-			return term{}, err
-		}
+		left := c.node(*base, s, field)
 		guards = left.guards
 		s = s.in(left)
 	}
 	var all []cel
 	for _, each := range lists {
-		part, err := c.node(each, s, field)
-		if err != nil {
-			return term{}, err
-		}
+		part := c.node(each, s, field)
 		list := part.elements()
 		if part.nested {
 			list = method(list, "flatten")
 		}
 		all = append(all, list)
 	}
-	return term{cel: sum(all[0], all[1:]...), kind: listKind, present: always, guards: guards}, nil
+	return term{cel: sum(all[0], all[1:]...), kind: listKind, present: always, guards: guards}
 }

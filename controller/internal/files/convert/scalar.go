@@ -21,24 +21,24 @@ type check struct {
 }
 
 // scalar converts a pattern that is no map and no list, as Kyverno compares it (pkg/engine/pattern).
-func (c *converter) scalar(p place, pattern any, field string) (check, error) {
+func (c *converter) scalar(p place, pattern any, field string) check {
 	switch pattern := pattern.(type) {
 	case nil:
 		v := p.or(null)
-		return check{ok: or(equal(v, null), equal(v, whole(0)), equal(v, emptyText), equal(v, never))}, nil
+		return check{ok: or(equal(v, null), equal(v, whole(0)), equal(v, emptyText), equal(v, never))}
 	case bool:
-		return check{equal(p.or(null), boolean(pattern)), true}, nil
+		return check{equal(p.or(null), boolean(pattern)), true}
 	case int64:
-		return numeral(p, pattern), nil
+		return numeral(p, pattern)
 	case float64:
 		if isWhole(pattern) {
-			return numeral(p, int64(pattern)), nil
+			return numeral(p, int64(pattern))
 		}
-		return check{}, refuse(field, byHand, "the pattern is the decimal number %v", pattern)
+		return check{ok: c.refuse(field, byHand, "the pattern is the decimal number %v", pattern)}
 	case string:
 		return c.text(p, pattern, field)
 	default:
-		return check{}, refuse(field, byHand, "the pattern is a %T", pattern)
+		return check{ok: c.refuse(field, byHand, "the pattern is a %T", pattern)}
 	}
 }
 
@@ -49,9 +49,9 @@ func numeral(p place, pattern int64) check {
 }
 
 // text converts alternatives (|) of conditions that must all be true (&).
-func (c *converter) text(p place, pattern, field string) (check, error) {
+func (c *converter) text(p place, pattern, field string) check {
 	if strings.Contains(pattern, "{{") || strings.Contains(pattern, "$(") {
-		return check{}, refuse(field, "say it as a condition of validate.deny, or in CEL by hand", "the pattern has a variable")
+		return check{ok: c.refuse(field, "say it as a condition of validate.deny, or in CEL by hand", "the pattern has a variable")}
 	}
 	var plain []string
 	var operands []cel
@@ -64,10 +64,7 @@ func (c *converter) text(p place, pattern, field string) (check, error) {
 		}
 		all := check{ok: always}
 		for condition := range strings.SplitSeq(alternative, "&") {
-			one, err := oneCondition(p, strings.Trim(condition, " "), field)
-			if err != nil {
-				return check{}, err
-			}
+			one := c.oneCondition(p, strings.Trim(condition, " "), field)
 			all = check{and(all.ok, one.ok), all.needs || one.needs}
 		}
 		operands = append(operands, all.ok)
@@ -77,7 +74,7 @@ func (c *converter) text(p place, pattern, field string) (check, error) {
 		ok := oneOf(p.or(null), plain)
 		operands = append([]cel{ok}, operands...)
 	}
-	return check{or(operands...), needs}, nil
+	return check{or(operands...), needs}
 }
 
 // isPlain reports whether a condition is a text that only a string can equal.
@@ -111,14 +108,14 @@ var relations = map[operator.Operator]string{
 }
 
 // oneCondition converts one condition: an operator and what it compares with.
-func oneCondition(p place, condition, field string) (check, error) {
+func (c *converter) oneCondition(p place, condition, field string) check {
 	op := operator.GetOperatorFromStringPattern(condition)
 	if op == operator.InRange || op == operator.NotInRange {
-		return inRange(p, condition, op, field)
+		return c.inRange(p, condition, op, field)
 	}
 	operand := strings.TrimSpace(condition[len(op):])
 	if isDuration(operand) || isQuantity(operand) {
-		return measured(p, op, operand), nil
+		return measured(p, op, operand)
 	}
 	v := asText(p.or(emptyText))
 	switch op { // The others need numbers.
@@ -128,35 +125,29 @@ func oneCondition(p place, condition, field string) (check, error) {
 		if !needs {
 			ok = and(p.present(), ok)
 		}
-		return check{ok, true}, nil
+		return check{ok, true}
 	case operator.NotEqual:
-		return check{and(p.present(), not(wildcard(asText(p.value()), operand))), true}, nil
+		return check{and(p.present(), not(wildcard(asText(p.value()), operand))), true}
 	default:
-		return check{}, refuse(field, byHand, "%q compares with a text, which never succeeds", condition)
+		return check{ok: c.refuse(field, byHand, "%q compares with a text, which never succeeds", condition)}
 	}
 }
 
-func inRange(p place, condition string, op operator.Operator, field string) (check, error) {
+func (c *converter) inRange(p place, condition string, op operator.Operator, field string) check {
 	pattern, low, high := operator.InRangeRegex, ">=", "<="
 	if op == operator.NotInRange {
 		pattern, low, high = operator.NotInRangeRegex, "<", ">"
 	}
 	ends := pattern.FindStringSubmatch(condition)
 	if len(ends) < 3 {
-		return check{}, refuse(field, byHand, "the range %q can't be read", condition)
+		return check{ok: c.refuse(field, byHand, "the range %q can't be read", condition)}
 	}
-	a, err := oneCondition(p, low+" "+ends[1], field)
-	if err != nil {
-		return check{}, err
-	}
-	b, err := oneCondition(p, high+" "+ends[2], field)
-	if err != nil {
-		return check{}, err
-	}
+	a := c.oneCondition(p, low+" "+ends[1], field)
+	b := c.oneCondition(p, high+" "+ends[2], field)
 	if op == operator.NotInRange {
-		return check{ok: or(a.ok, b.ok)}, nil
+		return check{ok: or(a.ok, b.ok)}
 	}
-	return check{ok: and(a.ok, b.ok)}, nil
+	return check{ok: and(a.ok, b.ok)}
 }
 
 // measured compares durations if both are some, else quantities if both are some, else texts. No value counts as 0.

@@ -11,43 +11,31 @@ import (
 )
 
 // truth converts an expression of which only the truth counts: null and what is empty are false.
-func (c *converter) truth(n jmespath.ASTNode, s scope, field string) (cel, error) {
+func (c *converter) truth(n jmespath.ASTNode, s scope, field string) cel {
 	switch n.NodeType { //nolint:exhaustive // All others have a value.
 	case jmespath.ASTAndExpression, jmespath.ASTOrExpression:
-		left, err := c.truth(n.Children[0], s, field)
-		if err != nil {
-			return nil, err
-		}
-		right, err := c.truth(n.Children[1], s, field)
-		if err != nil {
-			return nil, err
-		}
+		left := c.truth(n.Children[0], s, field)
+		right := c.truth(n.Children[1], s, field)
 		if n.NodeType == jmespath.ASTOrExpression {
-			return or(left, right), nil
+			return or(left, right)
 		}
-		return and(left, right), nil
+		return and(left, right)
 	case jmespath.ASTNotExpression:
-		inner, err := c.truth(n.Children[0], s, field)
-		if err != nil {
-			return nil, err
-		}
-		return not(inner), nil
+		inner := c.truth(n.Children[0], s, field)
+		return not(inner)
 	case jmespath.ASTComparator:
 		return c.comparator(n, s, field)
 	}
-	t, err := c.node(n, s, field)
-	if err != nil {
-		return nil, err
-	}
+	t := c.node(n, s, field)
 	switch {
 	case t.kind == boolKind:
-		return and(t.guard(), t.cel), nil
+		return and(t.guard(), t.cel)
 	case t.kind == listKind:
-		return hasElements(t.or(emptyList)), nil
+		return hasElements(t.or(emptyList))
 	case t.path != nil:
-		return not(isEmpty(t.path.or(null))), nil
+		return not(isEmpty(t.path.or(null)))
 	default:
-		return nil, refuse(field, byHand, "it is not known whether %s is true", oneLine(t.cel))
+		return c.refuse(field, byHand, "it is not known whether %s is true", oneLine(t.cel))
 	}
 }
 
@@ -58,17 +46,14 @@ var comparators = map[string]string{
 }
 
 // comparator converts a == b and its like; a missing value is null.
-func (c *converter) comparator(n jmespath.ASTNode, s scope, field string) (cel, error) {
-	left, right, err := c.both(n, s, field)
-	if err != nil {
-		return nil, err
-	}
+func (c *converter) comparator(n jmespath.ASTNode, s scope, field string) cel {
+	left, right := c.both(n, s, field)
 	operator, ok := comparators[fmt.Sprint(n.Value)]
 	if !ok {
-		return nil, refuse(field, byHand, "the operator %v is not supported", n.Value)
+		return c.refuse(field, byHand, "the operator %v is not supported", n.Value)
 	}
 	if operator != operators.Equals && operator != operators.NotEquals && (left.kind != numberKind || right.kind != numberKind) {
-		return nil, refuse(field, byHand, "it compares what may be no numbers")
+		return c.refuse(field, byHand, "it compares what may be no numbers")
 	}
-	return call(operator, left.or(null), right.or(null)), nil
+	return call(operator, left.or(null), right.or(null))
 }
