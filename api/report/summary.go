@@ -32,20 +32,25 @@ func (c Counts) Summary() *Summary {
 func Count(results []Result) Counts {
 	var counts Counts
 	for i := range results {
-		switch results[i].Result {
-		case OutcomePass:
-			counts.Pass++
-		case OutcomeFail:
-			counts.Fail++
-		case OutcomeWarn:
-			counts.Warn++
-		case OutcomeError:
-			counts.Error++
-		case OutcomeSkip:
-			counts.Skip++
-		}
+		counts.Add(results[i].Result)
 	}
 	return counts
+}
+
+// Add counts one result. Without a valid outcome it isn't counted.
+func (c *Counts) Add(outcome Outcome) {
+	switch outcome {
+	case OutcomePass:
+		c.Pass++
+	case OutcomeFail:
+		c.Fail++
+	case OutcomeWarn:
+		c.Warn++
+	case OutcomeError:
+		c.Error++
+	case OutcomeSkip:
+		c.Skip++
+	}
 }
 
 func valueOf(number *int64) int64 {

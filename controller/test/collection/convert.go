@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
@@ -74,10 +73,9 @@ func (o Options) convertFile(ctx context.Context, path string) ([]ConvertedRule,
 	if len(sorted.Policies) == 0 {
 		return nil, nil
 	}
-	kinds := func(group, kind string) []schema.GroupResource { return convert.BuiltIn(filescan.Plural, group, kind) }
 	var results []convert.Result
 	for _, object := range sorted.Policies {
-		results = append(results, convert.Policy(object.Unstructured, convert.Options{Kinds: kinds, Plural: filescan.Plural}))
+		results = append(results, convert.Policy(object.Unstructured, convert.Options{Plural: filescan.Plural}))
 	}
 	unproven := leftOut(f, sorted)
 	if strings.HasPrefix(unproven, "out of scope") {

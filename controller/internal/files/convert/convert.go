@@ -23,7 +23,8 @@ import (
 
 // Options say what a policy itself does not.
 type Options struct {
-	// Kinds returns the resources of a kind, of which the group may be "*"; none if it is not known.
+	// Kinds returns the resources of a kind that is not Kubernetes' own, of which the group may be "*"; none if it is not
+	// known. It may be nil.
 	Kinds func(group, kind string) []schema.GroupResource
 	// Plural guesses the name of the resource of a kind.
 	Plural func(kind string) string

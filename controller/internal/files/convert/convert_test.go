@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/files/convert"
@@ -54,9 +53,7 @@ func withRule(t *testing.T, rule string) *unstructured.Unstructured {
 }
 
 func options() convert.Options {
-	return convert.Options{Plural: filescan.Plural, Kinds: func(group, kind string) []schema.GroupResource {
-		return convert.BuiltIn(filescan.Plural, group, kind)
-	}}
+	return convert.Options{Plural: filescan.Plural}
 }
 
 func compiler(t *testing.T) policy.Compiler {
@@ -346,6 +343,32 @@ spec:
 	second := result.Converted()[1]
 	if actions, _, err := unstructured.NestedStringSlice(second.Object, "spec", "validationActions"); err != nil || strings.Join(actions, ",") != "Audit,Warn" || second.GetName() != "p-second" {
 		t.Errorf("%s: actions %v, %v", second.GetName(), actions, err)
+	}
+}
+
+// TestLines: a long expression has a line for each operand, and parentheses where they are needed.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		`validate: {pattern: {spec: {=(hostIPC): "false", =(hostNetwork): "false"}}}`: `(!has(object.spec.hostIPC) || string(object.spec.hostIPC) == "false") &&
+(!has(object.spec.hostNetwork) || string(object.spec.hostNetwork) == "false")`,
+		`validate: {pattern: {spec: {containers: [{name: "a*", image: "?*"}]}}}`: `has(object.spec.containers) &&
+object.spec.containers.all(container, string(container.?image.orValue("")) != "" && string(container.?name.orValue("")).startsWith("a"))`,
+		`validate: {pattern: {metadata: {labels: {app/name: web | api, in: "!x"}}}}`: `(has(object.metadata) ? object.metadata : {}).?labels[?"app/name"].orValue(null) in ["web", "api"] &&
+(has(object.metadata) ? object.metadata : {}).?labels[?"in"].hasValue() &&
+!(string((has(object.metadata) ? object.metadata : {}).labels["in"]) == "x")`,
+	} {
+		converted := convert.Policy(withRule(t, rule), options()).Converted()
+		if len(converted) != 1 {
+			t.Fatalf("%s is not converted", rule)
+		}
+		validations, _, err := unstructured.NestedSlice(converted[0].Object, "spec", "validations")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, validations[0].(map[string]any)["expression"]); diff != "" {
+			t.Errorf("%s: -want +got\n%s", rule, diff)
+		}
 	}
 }
 

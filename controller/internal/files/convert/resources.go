@@ -103,7 +103,7 @@ func (c *converter) resourcesOf(group, version, kind, field string) []schema.Gro
 	if hasWildcard(version) {
 		version = "*"
 	}
-	if found := c.options.Kinds(group, kind); len(found) > 0 {
+	if found := c.options.resources(group, kind); len(found) > 0 {
 		out := make([]schema.GroupVersionResource, len(found))
 		for i, one := range found {
 			out[i] = one.WithVersion(version)
@@ -138,13 +138,16 @@ var builtins = sync.OnceValue(func() map[string][]string {
 	return groups
 })
 
-// BuiltIn returns the resources of one of Kubernetes' own kinds, of which the group may be "*".
-func BuiltIn(plural func(kind string) string, group, kind string) []schema.GroupResource {
+// resources returns those of a kind: Kubernetes' own, or others.
+func (o Options) resources(group, kind string) []schema.GroupResource {
 	var out []schema.GroupResource
 	for _, known := range builtins()[kind] {
 		if group == "*" || group == known {
-			out = append(out, schema.GroupResource{Group: known, Resource: plural(kind)})
+			out = append(out, schema.GroupResource{Group: known, Resource: o.Plural(kind)})
 		}
+	}
+	if len(out) == 0 && o.Kinds != nil {
+		return o.Kinds(group, kind)
 	}
 	slices.SortFunc(out, func(a, b schema.GroupResource) int { return strings.Compare(a.Group, b.Group) })
 	return out

@@ -77,7 +77,7 @@ func (f *Findings) add(id policy.Identity, subject policy.Reference, place manif
 		if finding.Outcome == report.OutcomeFail && !presentation.Scored {
 			finding.Outcome = report.OutcomeWarn
 		}
-		count(f.counts[id], finding.Outcome)
+		f.counts[id].Add(finding.Outcome)
 		if f.all || finding.Outcome != report.OutcomePass && finding.Outcome != report.OutcomeSkip {
 			f.kept = append(f.kept, finding)
 		}
@@ -196,21 +196,6 @@ func compareIdentities(a, b policy.Identity) int {
 // compareSubjects orders resources by namespace, kind and name.
 func compareSubjects(a, b policy.Reference) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.APIVersion, b.APIVersion))
-}
-
-func count(counts *report.Counts, outcome report.Outcome) {
-	switch outcome {
-	case report.OutcomePass:
-		counts.Pass++
-	case report.OutcomeFail:
-		counts.Fail++
-	case report.OutcomeWarn:
-		counts.Warn++
-	case report.OutcomeError:
-		counts.Error++
-	case report.OutcomeSkip:
-		counts.Skip++
-	}
 }
 
 func isIncomplete(err error) bool {

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/files/convert"
@@ -103,7 +102,7 @@ func (f *Command) Run(ctx context.Context) error {
 	}
 	c.report = proof.NewReport(c.results, comparisons, f.Variants > 0)
 	c.report.Exceptions = failed
-	if err := errors.Join(c.printPolicies(), c.writePolicies(), c.printProof()); err != nil {
+	if err := errors.Join(c.emit(), c.printProof()); err != nil {
 		return err
 	}
 	return c.judge()
@@ -122,12 +121,7 @@ func (c *conversion) note(leftOut string) { fmt.Fprintln(c.flags.Process.ErrOut,
 
 // convertAll converts policies and exceptions, and reports about the exceptions.
 func (c *conversion) convertAll() []proof.ExceptionReport {
-	options := convert.Options{Plural: filescan.Plural, Kinds: func(group, kind string) []schema.GroupResource {
-		if found := convert.BuiltIn(filescan.Plural, group, kind); len(found) > 0 {
-			return found
-		}
-		return c.Kinds(group, kind)
-	}}
+	options := convert.Options{Plural: filescan.Plural, Kinds: c.Kinds}
 	for _, object := range c.Sorted.Policies {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup {
 			c.note(fmt.Sprintf("%s: the %s %s is no policy of %s", object.Origin, object.GetKind(), object.GetName(), policy.KyvernoGroup))
@@ -181,34 +175,25 @@ func (c *conversion) made() []*unstructured.Unstructured {
 	return slices.Concat(all, c.exceptions)
 }
 
-func (c *conversion) printPolicies() error {
-	if c.flags.Output != filescan.OutputYAML {
-		return nil
+// emit prints the new objects, and writes a file for each.
+func (c *conversion) emit() error {
+	if c.flags.OutputDir != "" {
+		if err := os.MkdirAll(c.flags.OutputDir, 0o755); err != nil { //nolint:gosec // Policies are no secrets.
+			return fmt.Errorf("--output-dir: %w", err)
+		}
 	}
 	for _, object := range c.made() {
 		data, err := yaml.Marshal(object.Object)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(c.flags.Process.Out, "---\n%s", data); err != nil {
-			return err
+		if c.flags.Output == filescan.OutputYAML {
+			if _, err := fmt.Fprintf(c.flags.Process.Out, "---\n%s", data); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
-}
-
-// writePolicies writes a file for each object.
-func (c *conversion) writePolicies() error {
-	if c.flags.OutputDir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(c.flags.OutputDir, 0o755); err != nil { //nolint:gosec // Policies are no secrets.
-		return fmt.Errorf("--output-dir: %w", err)
-	}
-	for _, object := range c.made() {
-		data, err := yaml.Marshal(object.Object)
-		if err != nil {
-			return err
+		if c.flags.OutputDir == "" {
+			continue
 		}
 		name := strings.ToLower(object.GetKind()) + "-"
 		if object.GetNamespace() != "" {
