@@ -1,8 +1,8 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testkit waits in tests: for a condition, for a value, for the end of something
-// that runs. Only tests import it.
+// Package testkit ends tests at errors, shows differences, and waits: for a condition, for a value, for the end of
+// something that runs. Only tests import it.
 //
 // Goroutines: that of [Run], from the call to the end of the test or to a call of the
 // function that it returns.
@@ -10,6 +10,7 @@ package testkit
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +28,42 @@ func Full(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("make test-all runs it")
+	}
+}
+
+// NoError ends the test at an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Must takes what a call returns, and returns the value to the test, or ends that at an error:
+//
+//	reports := testkit.Must(client.List(ctx))(t)
+func Must[V any](value V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		NoError(t, err)
+		return value
+	}
+}
+
+// Must2 is Must for a call with two values.
+func Must2[V, W any](first V, second W, err error) func(testing.TB) (V, W) {
+	return func(t testing.TB) (V, W) {
+		t.Helper()
+		NoError(t, err)
+		return first, second
+	}
+}
+
+// NoDiff fails the test if there is a difference, which it shows below the words.
+func NoDiff(t testing.TB, diff, format string, args ...any) {
+	t.Helper()
+	if diff != "" {
+		t.Errorf("%s:\n%s", fmt.Sprintf(format, args...), diff)
 	}
 }
 

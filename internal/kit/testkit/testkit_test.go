@@ -30,6 +30,8 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
+func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
+
 // failuresOf runs a test and returns its failures.
 func failuresOf(t *testing.T, test func(testing.TB)) string {
 	t.Helper()
@@ -68,6 +70,33 @@ func TestWaiting(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestErrorsAndDifferences: an error ends a test, a difference does not.
+func TestErrorsAndDifferences(t *testing.T) {
+	t.Parallel()
+	two := func(err error) (int, string, error) { return 2, "two", err }
+	one := func(err error) (int, error) { return 1, err }
+	for name, test := range map[string]struct {
+		do   func(testing.TB)
+		want string
+	}{
+		"no error": {func(t testing.TB) { NoError(t, nil); t.Errorf("on") }, "on"},
+		"an error": {func(t testing.TB) { NoError(t, failing(1)()); t.Errorf("on") }, "broken"},
+		"a value":  {func(t testing.TB) { t.Errorf("%d", Must(one(nil))(t)) }, "1"},
+		"no value": {func(t testing.TB) { t.Errorf("%d", Must(one(failing(1)()))(t)) }, "broken"},
+		"two": {func(t testing.TB) {
+			number, text := Must2(two(nil))(t)
+			t.Errorf("%d %s", number, text)
+		}, "2 two"},
+		"not two":      {func(t testing.TB) { Must2(two(failing(1)()))(t); t.Errorf("on") }, "broken"},
+		"no diff":      {func(t testing.TB) { NoDiff(t, "", "a %s", "list"); t.Errorf("on") }, "on"},
+		"a difference": {func(t testing.TB) { NoDiff(t, "-1\n+2", "a %s", "list"); t.Errorf("on") }, "a list:\n-1\n+2\non"},
+	} {
+		if got := failuresOf(t, test.do); got != test.want {
+			t.Errorf("%s: the test says %q, want %q", name, got, test.want)
+		}
 	}
 }
 
