@@ -25,22 +25,14 @@ func TestAdmissionOfCallersWithCertificate(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	folder, port := t.TempDir(), testenv.FreePort(t)
-	authority, err := certificate.NewAuthority("webhook-callers", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := testkit.Must(certificate.NewAuthority("webhook-callers", time.Now(), time.Hour))(t)
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	issue := func(name string) *certificate.Pair {
-		pair, err := certificate.NewClient(authority, name, time.Now(), time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := testkit.Must(certificate.NewClient(authority, name, time.Now(), time.Hour))(t)
 		write(name+".crt", string(pair.CertificatePEM))
 		write(name+".key", string(pair.KeyPEM))
 		return pair
@@ -89,11 +81,7 @@ plugins:
 
 func keyPair(t *testing.T, pair *certificate.Pair) tls.Certificate {
 	t.Helper()
-	result, err := tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return testkit.Must(tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM))(t)
 }
 
 // ask sends a request to a webhook as any caller could.

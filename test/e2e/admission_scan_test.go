@@ -38,9 +38,7 @@ func TestAdmissionDuringScan(t *testing.T) {
 	for i := range workload.Namespaces {
 		c.cluster.EnsureNamespace(t, workload.Namespace(i))
 	}
-	if err := workload.CreatePods(t.Context(), c.cluster.Client(t), scannedPods); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, workload.CreatePods(t.Context(), c.cluster.Client(t), scannedPods))
 	c.cluster.EnsureNamespace(t, "strict")
 	c.cluster.EnsureNamespace(t, "owned")
 	admitting(t, c, "--webhook-timeout="+floodTimeout.String())

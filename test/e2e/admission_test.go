@@ -44,14 +44,9 @@ func applyAdmission(t *testing.T, c *controlled) {
 	t.Helper()
 	c.cluster.EnsureNamespace(t, deployNamespace)
 	folder := t.TempDir()
-	base, err := filepath.Rel(folder, filepath.Dir(harness.PolicyCRDs(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := testkit.Must(filepath.Rel(folder, filepath.Dir(harness.PolicyCRDs(t))))(t)
 	kustomization := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", base, filepath.Join(base, "admission"))
-	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(kustomization), 0o600))
 	c.kubectl.Run(t, "apply", "-k", folder)
 }
 
@@ -191,10 +186,7 @@ func admissionResults(t *testing.T, c *controlled) {
 func (c *controlled) ephemeral(t *testing.T) int {
 	t.Helper()
 	kind := schema.GroupVersionResource{Group: "reports.kyverno.io", Version: "v1", Resource: "ephemeralreports"}
-	list, err := c.client.Resource(kind).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.client.Resource(kind).List(t.Context(), metav1.ListOptions{}))(t)
 	return len(list.Items)
 }
 

@@ -54,10 +54,7 @@ func TestSeveralAPIServers(t *testing.T) {
 // reports returns the reports of a namespace by one of the ways, in turn.
 func (s severalServers) reports(t *testing.T, way int, namespace string) reports {
 	t.Helper()
-	kind, err := sample.KindOf("policyreports")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("policyreports"))(t)
 	return reportsAt(t, s.ways[way%len(s.ways)], kind, namespace)
 }
 
@@ -66,10 +63,7 @@ func (s severalServers) testWatch(t *testing.T) {
 	for way := range s.ways {
 		namespace := fmt.Sprintf("watched-%d", way)
 		reader := s.reports(t, way+1, namespace)
-		events, err := reader.Watch(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := testkit.Must(reader.Watch(t.Context(), metav1.ListOptions{}))(t)
 		defer events.Stop()
 		s.first.EnsureNamespace(t, namespace)
 		written := s.reports(t, way, namespace).create(t, "first")
@@ -98,10 +92,7 @@ func (s severalServers) testVersions(t *testing.T) {
 	}
 	for way := range s.ways {
 		here, there := s.reports(t, way, "versions"), s.reports(t, way+1, "versions")
-		page, err := here.List(t.Context(), metav1.ListOptions{Limit: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testkit.Must(here.List(t.Context(), metav1.ListOptions{Limit: 3}))(t)
 		rest, err := there.List(t.Context(), metav1.ListOptions{Limit: 3, Continue: page.GetContinue()})
 		if err != nil || len(page.Items) != 3 || len(rest.Items) != 2 || rest.GetResourceVersion() != page.GetResourceVersion() {
 			t.Errorf("pages by two ways: %v, then %v, %v", page, rest, err)
@@ -134,9 +125,7 @@ func (s severalServers) testQuotas(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "reports"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{counted: *apiresource.NewQuantity(allowedReports, apiresource.DecimalSI)}},
 		}
-		if _, err := quotas.Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(quotas.Create(t.Context(), quota, metav1.CreateOptions{}))(t)
 		group.Go(func() {
 			used := func(want int64) error {
 				return wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {

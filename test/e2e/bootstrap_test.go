@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,14 +170,9 @@ func (b *bootstrapped) list(t *testing.T, caFile string) string {
 // mount writes the Secret to files as a kubelet does.
 func (b *bootstrapped) mount(t *testing.T) {
 	t.Helper()
-	secret, err := b.Client(t).CoreV1().Secrets(bootstrapNamespace).Get(t.Context(), "docket-tls", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testkit.Must(b.Client(t).CoreV1().Secrets(bootstrapNamespace).Get(t.Context(), "docket-tls", metav1.GetOptions{}))(t)
 	for _, name := range []string{"tls.crt", "tls.key"} {
-		if err := os.WriteFile(b.path(name), secret.Data[name], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(b.path(name), secret.Data[name], 0o600))
 	}
 }
 
@@ -189,13 +183,8 @@ func (b *bootstrapped) serveAsItself(t *testing.T) {
 	b.kubectl.Run(t, "apply", "-f", b.path("secret.yaml"))
 	b.mount(t)
 	token := strings.TrimSpace(b.kubectl.Run(t, "create", "token", "docket", "--namespace", bootstrapNamespace))
-	kubeconfig, err := os.ReadFile(b.KubeconfigOf(t, "docket", token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(b.path("kubeconfig"), kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := testkit.Must(os.ReadFile(b.KubeconfigOf(t, "docket", token)))(t)
+	testkit.NoError(t, os.WriteFile(b.path("kubeconfig"), kubeconfig, 0o600))
 	b.replica.Start(t)
 	b.kubectl.Run(t, "patch", "service", "docket", "--namespace", bootstrapNamespace, "--type=merge", "-p", `{"spec":{"type":"ExternalName","externalName":"localhost"}}`)
 	b.WaitAvailable(t)
@@ -256,10 +245,7 @@ func (b *bootstrapped) testRoles(t *testing.T) {
 func (b *bootstrapped) testEndpoint(t *testing.T) {
 	const path = "/bootstrap/wgpolicyk8s.io"
 	get := func(config *rest.Config) (string, error) {
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := testkit.Must(kubernetes.NewForConfig(config))(t)
 		body, err := client.Discovery().RESTClient().Get().AbsPath(path).Param("https-port", "8443").
 			SetHeader("Accept", "*/*").DoRaw(t.Context())
 		return string(body), err
@@ -281,17 +267,14 @@ func (b *bootstrapped) testEndpoint(t *testing.T) {
 
 // testRotation: while a certificate replaces another, every request is answered.
 func (b *bootstrapped) testRotation(t *testing.T) {
-	old, err := os.ReadFile(b.path("ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testkit.Must(os.ReadFile(b.path("ca.crt")))(t)
 	before := b.serial(t)
 	b.docket(t, "bootstrap", "certificate", "--ca-file", b.path("ca.crt"), "--out", b.path("secret.yaml"))
 	b.applyList(t, "ca.crt") // Both authorities, before the Secret.
 	b.createReport(t, "old-certificate")
 	b.kubectl.Run(t, "apply", "-f", b.path("secret.yaml"))
 	b.mount(t)
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
 		return b.serial(t) != before, nil
 	})
 	if err != nil {
@@ -300,13 +283,8 @@ func (b *bootstrapped) testRotation(t *testing.T) {
 	b.createReport(t, "new-certificate")
 
 	// The new authority alone: had the old one vouched for it, this would show.
-	both, err := os.ReadFile(b.path("ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(b.path("new.crt"), bytes.TrimPrefix(both, old), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	both := testkit.Must(os.ReadFile(b.path("ca.crt")))(t)
+	testkit.NoError(t, os.WriteFile(b.path("new.crt"), bytes.TrimPrefix(both, old), 0o600))
 	b.applyList(t, "new.crt")
 	b.WaitAvailable(t)
 	b.createReport(t, "new-authority")
@@ -333,10 +311,7 @@ func (b *bootstrapped) applyList(t *testing.T, caFile string) {
 func (b *bootstrapped) serial(t *testing.T) string {
 	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{ServerName: bootstrapHost, InsecureSkipVerify: true}} // Looked at, not trusted.
-	connection, err := dialer.DialContext(t.Context(), "tcp", b.replica.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := testkit.Must(dialer.DialContext(t.Context(), "tcp", b.replica.Addr()))(t)
 	defer func() { _ = connection.Close() }() // Nothing was written.
 	return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/tools/chromium"
 )
 
@@ -26,13 +27,8 @@ const browsingPatience = 4 * time.Minute
 // test.
 func startBrowser(t *testing.T, host, address string) context.Context {
 	t.Helper()
-	if err := testenv.Need(t.Context(), "chromium=chromium"); err != nil {
-		t.Fatal(err)
-	}
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "chromium=chromium"))
+	path := testkit.Must(exec.LookPath("chromium"))(t)
 	tab, stop, err := chromium.Start(t.Context(), chromedp.ExecPath(path), chromedp.IgnoreCertErrors, chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+address))
 	if err != nil {
 		t.Fatalf("Chromium: %v", err)
@@ -155,10 +151,7 @@ func (b *browsing) isKnownAs(name string, header http.Header) {
 	for key, values := range header {
 		sent[key] = values[0]
 	}
-	headers, err := json.Marshal(sent)
-	if err != nil {
-		b.Fatal(err)
-	}
+	headers := testkit.Must(json.Marshal(sent))(b)
 	review := fmt.Sprintf(`fetch(%q, {method: 'POST', headers: %s, body: '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}'}).then((r) => r.text())`, selfReview, headers)
 	if said := b.run(review); !strings.Contains(said, `"username":"`+name+`"`) {
 		b.Errorf("the cluster knows the person as %s, want %s", said, name)

@@ -188,16 +188,12 @@ func conformanceInterrupted(t *testing.T, c *harness.Cluster) {
 	command := exec.CommandContext(t.Context(), harness.Docket(t), "conformance", "--kubeconfig", c.Kubeconfig(), "--group-version=v1", "--resource=configmaps,pods")
 	var output strings.Builder
 	command.Stdout, command.Stderr = &output, &output
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, command.Start())
 	made := func() string {
 		return kubectl.Run(t, "get", "configmaps,pods", "-A", "-l", checker.RunLabel, "-o", "name")
 	}
 	waitUntil(t, "objects are made", func() bool { return made() != "" })
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, command.Process.Signal(os.Interrupt))
 	err := command.Wait()
 	if code := command.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2: %v\n%s", code, err, output.String())
@@ -245,9 +241,7 @@ func wantFailed(t *testing.T, kubeconfig string, want []string, arguments ...str
 	var report struct {
 		Results []struct{ ID, Resource, Outcome, Reason string }
 	}
-	if err := json.Unmarshal(data, &report); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(data, &report))
 	var failed []string
 	for _, result := range report.Results {
 		switch result.Outcome {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // loopbackCalls lets entries call this machine, which they must not without being told.
@@ -226,12 +228,9 @@ func documentService(t *testing.T, c *controlled) {
 	c.wantHosts(t, "service", map[string]string{"one": "fail", "two": "pass", "three": "fail"})
 	c.kubectl.Run(t, "delete", "clusterpolicy/service", "cce/service")
 	c.wantResults(t, "maps", map[string]string{})
-	declared, err := json.Marshal([]any{map[string]any{"name": "answer", "apiCall": map[string]any{
+	declared := testkit.Must(json.Marshal([]any{map[string]any{"name": "answer", "apiCall": map[string]any{
 		"service": map[string]any{"url": service.URL, "caBundle": authority}, "cache": true, "jmesPath": "hosts",
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}))(t)
 	before := calls.Load()
 	c.hosts(t, hostPolicy("declared", "context: "+string(declared), "answer"), "declared", map[string]string{"one": "fail", "two": "pass", "three": "fail"})
 	if made := calls.Load() - before; made != 1 {

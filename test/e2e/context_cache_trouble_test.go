@@ -192,10 +192,7 @@ spec:
 func (c *controlled) entry(t *testing.T, name string) (ready, message string) {
 	t.Helper()
 	kind := schema.GroupVersionResource{Group: "kyverno.io", Version: "v2alpha1", Resource: "cachedcontextentries"}
-	object, err := c.client.Resource(kind).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(c.client.Resource(kind).Get(t.Context(), name, metav1.GetOptions{}))(t)
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, item := range conditions {
 		condition, _ := item.(map[string]any)

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // The policies of TestControllerAdmissionPolicies, with their bindings: most are those of Kubernetes'
@@ -153,10 +155,7 @@ func (c *controlled) compareWithAPIServer(t *testing.T, namespaces ...string) {
 	for _, namespace := range namespaces {
 		messages := c.failures(t, namespace)
 		for kind, resource := range map[string]schema.GroupVersionResource{"Deployment": deploymentKind, "ConfigMap": configMapKind} {
-			list, err := c.client.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := testkit.Must(c.client.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{}))(t)
 			for i := range list.Items {
 				object := &list.Items[i]
 				if object.GetName() == "kube-root-ca.crt" {

@@ -149,10 +149,7 @@ func adoptedSoon(t *testing.T, c *controlled, subject string) bool {
 // ephemeral returns the names of all EphemeralReports in the namespace shop.
 func ephemeral(t *testing.T, c *controlled) []string {
 	t.Helper()
-	list, err := c.client.Resource(ephemeralReportsResource).Namespace("shop").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.client.Resource(ephemeralReportsResource).Namespace("shop").List(t.Context(), metav1.ListOptions{}))(t)
 	names := make([]string, 0, len(list.Items))
 	for i := range list.Items {
 		names = append(names, list.Items[i].GetName())

@@ -68,10 +68,7 @@ func TestControllerMutatingPolicies(t *testing.T) {
 	})
 	// The API server sees new policies after a while.
 	waitUntil(t, "kube-apiserver gives a copy the label", func() bool {
-		object, err := c.client.Resource(configMapKind).Namespace("shop").Get(t.Context(), "old", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		object := testkit.Must(c.client.Resource(configMapKind).Namespace("shop").Get(t.Context(), "old", metav1.GetOptions{}))(t)
 		object.SetName("copy")
 		object.SetResourceVersion("")
 		object.SetUID("")
@@ -95,14 +92,8 @@ type signedImages struct {
 // startImages serves images as registries do, and signs one as cosign does.
 func startImages(t *testing.T) signedImages {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(private.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	public := testkit.Must(x509.MarshalPKIXPublicKey(private.Public()))(t)
 	stored := map[string][]byte{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := stored[r.URL.Path]
@@ -134,10 +125,7 @@ func startImages(t *testing.T) signedImages {
 		"identity": map[string]any{"docker-reference": "shop/app"}, "image": map[string]any{"docker-manifest-digest": signed}, "type": "cosign container image signature",
 	}})
 	hash := sha256.Sum256(message)
-	signature, err := ecdsa.SignASN1(rand.Reader, private, hash[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := testkit.Must(ecdsa.SignASN1(rand.Reader, private, hash[:]))(t)
 	layer := blob(message)
 	layer["mediaType"] = "application/vnd.dev.cosign.simplesigning.v1+json"
 	layer["annotations"] = map[string]any{"dev.cosignproject.cosign/signature": base64.StdEncoding.EncodeToString(signature)}
@@ -153,11 +141,7 @@ func digestOf(content []byte) string {
 
 func asJSON(t *testing.T, value any) []byte {
 	t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(json.Marshal(value))(t)
 }
 
 // TestControllerImages: signatures are verified in a registry, by both kinds of policies.

@@ -120,9 +120,7 @@ func inParallel(t *testing.T, n int, do func(ctx context.Context, i int) error) 
 	for i := range n {
 		group.Go(func() error { return do(ctx, i) })
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, group.Wait())
 }
 
 // outageChange is what happens to a ConfigMap as soon as kube-apiserver is back. Half of the namespaces are left alone:

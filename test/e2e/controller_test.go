@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -51,10 +52,7 @@ func startControlledOn(t *testing.T, cluster *harness.Cluster) *controlled {
 	t.Helper()
 	kubectl := cluster.Kubectl(t, "default")
 	kubectl.Run(t, "apply", "-k", harness.PolicyCRDs(t))
-	client, err := dynamic.NewForConfig(cluster.RESTConfig(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(cluster.RESTConfig(t)))(t)
 	return &controlled{cluster, kubectl, client, harness.NewController(t, cluster.Kubeconfig(), "--leader-elect=false")}
 }
 
@@ -113,10 +111,7 @@ func (c *controlled) reports(t *testing.T) map[string]unstructured.Unstructured 
 	t.Helper()
 	reports := map[string]unstructured.Unstructured{}
 	for _, kind := range reportKinds() {
-		list, err := c.client.Resource(kind).List(t.Context(), metav1.ListOptions{LabelSelector: managedByController})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(c.client.Resource(kind).List(t.Context(), metav1.ListOptions{LabelSelector: managedByController}))(t)
 		for _, report := range list.Items {
 			reports[report.GetNamespace()+"/"+report.GetName()] = report
 		}
@@ -251,9 +246,6 @@ func (c *controlled) count(t *testing.T, resource string) int {
 
 func textOf(t *testing.T, value any) string {
 	t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(value))(t)
 	return string(data)
 }

@@ -93,9 +93,7 @@ func troubleQuota(t *testing.T, c *controlled) {
 		Hard: corev1.ResourceList{"count/policyreports.wgpolicyk8s.io": quantity.MustParse("0")},
 	}}
 	quotas := c.cluster.Client(t).CoreV1().ResourceQuotas("poor")
-	if _, err := quotas.Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(quotas.Create(t.Context(), quota, metav1.CreateOptions{}))(t)
 	waitUntil(t, "the quota is in force", func() bool {
 		found, err := quotas.Get(t.Context(), "reports", metav1.GetOptions{})
 		return err == nil && len(found.Status.Hard) > 0
@@ -108,9 +106,7 @@ func troubleQuota(t *testing.T, c *controlled) {
 	if got := c.results(t, "poor"); len(got) != 0 {
 		t.Fatalf("the quota did not hold: %v", got)
 	}
-	if err := quotas.Delete(t.Context(), "reports", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, quotas.Delete(t.Context(), "reports", metav1.DeleteOptions{}))
 	c.wantResults(t, "poor", map[string]string{"poor/labels a ConfigMap/one": "pass"})
 }
 

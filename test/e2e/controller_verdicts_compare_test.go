@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -78,9 +79,7 @@ func newVerdicts(t *testing.T) *verdicts {
 	config := v.cluster.RESTConfig(t)
 	config.WarningHandler = &v.warnings
 	var err error
-	if v.asking, err = dynamic.NewForConfig(config); err != nil {
-		t.Fatal(err)
-	}
+	v.asking = testkit.Must(dynamic.NewForConfig(config))(t)
 	for _, namespace := range []string{"limits", "prod", "test", "none"} {
 		v.cluster.EnsureNamespace(t, namespace)
 		waitUntil(t, "pods have a service account", func() bool {
@@ -221,10 +220,7 @@ func (v *verdicts) waitForMarker(t *testing.T) {
 {apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: %[1]s}, spec: {policyName: %[1]s, validationActions: [Warn]}}
 `, name), "apply", "-f", "-")
 	defer v.kubectl.Run(t, "delete", "validatingadmissionpolicy/"+name, "validatingadmissionpolicybinding/"+name)
-	object, err := v.client.Resource(configMapKind).Namespace("prod").Get(t.Context(), "numbers", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(v.client.Resource(configMapKind).Namespace("prod").Get(t.Context(), "numbers", metav1.GetOptions{}))(t)
 	key := [2]string{name, name}
 	waitUntil(t, "both know the policies", func() bool {
 		return v.ours(t)["ConfigMap prod/numbers"][key].outcome == "fail" && v.ask(t, configMapKind, object).said[key] != nil
@@ -248,10 +244,7 @@ func (v *verdicts) count(t *testing.T, set *policySet) comparison {
 	c := comparison{outcomes: map[string]int{}}
 	ours := v.ours(t)
 	for _, resource := range verdictKinds() {
-		list, err := v.client.Resource(resource).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(v.client.Resource(resource).List(t.Context(), metav1.ListOptions{}))(t)
 		for i := range list.Items {
 			object := &list.Items[i]
 			if strings.HasPrefix(object.GetNamespace()+object.GetName(), "kube-") || strings.HasPrefix(object.GetName(), "system:") || object.GetName() == "kube-root-ca.crt" {

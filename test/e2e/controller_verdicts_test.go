@@ -71,9 +71,7 @@ func readPolicySets(t *testing.T, folder string) []*policySet {
 		set := &policySet{name: strings.TrimSuffix(entry.Name(), ".yaml"), ignoring: map[string]bool{}, leftOut: map[string]bool{}}
 		files := []string{filepath.Join(folder, entry.Name())}
 		if entry.IsDir() {
-			if files, err = filepath.Glob(filepath.Join(files[0], "*.yaml")); err != nil {
-				t.Fatal(err)
-			}
+			files = testkit.Must(filepath.Glob(filepath.Join(files[0], "*.yaml")))(t)
 		}
 		for _, file := range files {
 			set.read(t, file)
@@ -86,10 +84,7 @@ func readPolicySets(t *testing.T, folder string) []*policySet {
 
 func (s *policySet) read(t *testing.T, file string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(file))(t)
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(data)), 4096)
 	for {
 		object := &unstructured.Unstructured{}

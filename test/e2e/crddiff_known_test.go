@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/crddiff"
 )
 
@@ -183,10 +184,7 @@ func inOrderOfObjects(events string) string {
 // TestDifferencesPage: the page has the rows of the test, and the test those of the page.
 func TestDifferencesPage(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "produce", "differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join("..", "..", "docs", "produce", "differences.md")))(t)
 	var page, test []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(string(data), -1) {
 		page = append(page, row[1])
@@ -194,7 +192,5 @@ func TestDifferencesPage(t *testing.T) {
 	for _, known := range knownDifferences() {
 		test = append(test, known.row)
 	}
-	if diff := cmp.Diff(page, test); diff != "" {
-		t.Errorf("rows of the page and of the test (-page +test):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(page, test), "rows of the page and of the test (-page +test)")
 }

@@ -98,10 +98,7 @@ func kindsOf(t *testing.T, definitions []*apiextensionsv1.CustomResourceDefiniti
 	t.Helper()
 	var kinds []crddiff.Kind
 	for _, definition := range definitions {
-		kind, err := crddiff.KindOf(definition)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kind := testkit.Must(crddiff.KindOf(definition))(t)
 		kinds = append(kinds, kind)
 	}
 	if len(kinds) != 6 {
@@ -122,11 +119,7 @@ func crddiffTarget(t *testing.T, name string, c *harness.Cluster, config *rest.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := crddiff.NewTarget(name, config, string(owner.UID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return target
+	return testkit.Must(crddiff.NewTarget(name, config, string(owner.UID)))(t)
 }
 
 // crddiffWork is how much is compared.
@@ -197,10 +190,7 @@ func (d *differ) cases(t *testing.T) {
 		defer cancel()
 		ctx = limited
 	}
-	report, err := d.runner.RunMany(ctx, d.kinds, d.seed, d.caseLimit, crddiffWorkers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(d.runner.RunMany(ctx, d.kinds, d.seed, d.caseLimit, crddiffWorkers))(t)
 	for row, count := range report.Known {
 		d.known[row] += count
 	}
@@ -220,10 +210,7 @@ func (d *differ) sequences(t *testing.T) {
 		return number < d.sequenceLimit
 	}
 	for ; more(); number++ {
-		found, err := d.runner.RunSequence(t.Context(), d.kinds[number%uint64(len(d.kinds))], d.seed, number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(d.runner.RunSequence(t.Context(), d.kinds[number%uint64(len(d.kinds))], d.seed, number))(t)
 		for row, count := range found.Known {
 			d.known[row] += count
 		}

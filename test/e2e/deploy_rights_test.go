@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -26,10 +27,7 @@ func testLeastPrivilege(t *testing.T, c *harness.Cluster, i installation) {
 	c.EnsureNamespace(t, deployNamespace)
 	docket(t, "bootstrap", "certificate", "--ca-file", authority, "--out", secret)
 	kubectl.Run(t, "apply", "-f", secret)
-	bundle, err := os.ReadFile(authority)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bundle := testkit.Must(os.ReadFile(authority))(t)
 	i.install(t, c, "certificate.caBundle="+base64.StdEncoding.EncodeToString(bundle))
 	defer i.remove(t, c)
 
@@ -66,15 +64,11 @@ func docket(t *testing.T, arguments ...string) string {
 func secretFiles(t *testing.T, kubectl *harness.Kubectl, dir string) string {
 	t.Helper()
 	var secret struct{ Data map[string][]byte }
-	if err := json.Unmarshal([]byte(kubectl.Run(t, "get", "secret", "docket-tls", "-o", "json")), &secret); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(kubectl.Run(t, "get", "secret", "docket-tls", "-o", "json")), &secret))
 	var paths []string
 	for _, name := range []string{"tls.crt", "tls.key"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, secret.Data[name], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, secret.Data[name], 0o600))
 		paths = append(paths, path)
 	}
 	return strings.Join(paths, ",")

@@ -208,10 +208,7 @@ func tryPod(t *testing.T, kubectl *harness.Kubectl, pod map[string]any) {
 	volumes, _ := spec["volumes"].([]any)
 	// What the StatefulSet controller would add.
 	spec["volumes"] = append(volumes, map[string]any{"name": "data", "emptyDir": map[string]any{}})
-	manifest, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := testkit.Must(json.Marshal(pod))(t)
 	kubectl.RunInput(t, string(manifest), "create", "--dry-run=server", "-f", "-")
 }
 
@@ -248,14 +245,11 @@ func checkTenants(t *testing.T, c *harness.Cluster) {
 
 func may(t *testing.T, c *harness.Cluster, user, verb, group, resource string) bool {
 	t.Helper()
-	review, err := c.Client(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+	review := testkit.Must(c.Client(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: tenant, Verb: verb, Group: group, Resource: resource,
 		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 	return review.Status.Allowed
 }
 

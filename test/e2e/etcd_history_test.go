@@ -36,10 +36,7 @@ func TestEtcdAway(t *testing.T) {
 			etcd := start(t)
 			server := harness.Up(t, "--database", etcd.Database)
 			client := dynamicClient(t, server).Resource(followedReports).Namespace("default")
-			events, err := client.Watch(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			events := testkit.Must(client.Watch(t.Context(), metav1.ListOptions{}))(t)
 			defer events.Stop()
 			kubectl := server.Kubectl(t, "default")
 			kubectl.RunInput(t, smallReport, "create", "-f", "-")
@@ -74,11 +71,7 @@ func wantEvent(t *testing.T, events watch.Interface, want watch.EventType) {
 // revision of etcd at which a report was written.
 func revision(t *testing.T, object *unstructured.Unstructured) int64 {
 	t.Helper()
-	number, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return number
+	return testkit.Must(strconv.ParseInt(object.GetResourceVersion(), 10, 64))(t)
 }
 
 const (
@@ -115,21 +108,14 @@ type history struct {
 func newHistory(t *testing.T, etcd *harness.EtcdAPI) *history {
 	t.Helper()
 	h := &history{etcd: etcd, server: harness.Up(t, "--database", etcd.Database+"?compaction_interval=1m")}
-	var err error
-	h.old, err = h.client(t).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+	h.old = testkit.Must(h.client(t).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": followedReports.GroupVersion().String(), "kind": "PolicyReport", "metadata": map[string]any{"name": "first"},
-	}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, metav1.CreateOptions{}))(t)
 	h.current = h.old.DeepCopy()
 	for turn := range keptByKine + changes {
 		h.update(t, turn)
 	}
-	h.events, err = h.client(t).Watch(t.Context(), metav1.ListOptions{ResourceVersion: h.current.GetResourceVersion()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.events = testkit.Must(h.client(t).Watch(t.Context(), metav1.ListOptions{ResourceVersion: h.current.GetResourceVersion()}))(t)
 	t.Cleanup(h.events.Stop)
 	return h
 }
@@ -143,9 +129,7 @@ func (h *history) update(t *testing.T, turn int) {
 	t.Helper()
 	h.current.SetLabels(map[string]string{"turn": strconv.Itoa(turn)})
 	var err error
-	if h.current, err = h.client(t).Update(t.Context(), h.current, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	h.current = testkit.Must(h.client(t).Update(t.Context(), h.current, metav1.UpdateOptions{}))(t)
 }
 
 func (h *history) check(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"sort"
 	"strings"
 	"sync"
@@ -141,10 +140,7 @@ func TestKineDatabaseAway(t *testing.T) {
 	server := harness.Up(t, "--database", harness.StartKine(t, database.Database(t)).Database)
 	acknowledged := mustCreateReports(t, server, "before")
 	config := clientConfig(t, server)
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	defer client.CloseIdleConnections()
 
 	database.Kill(t)
@@ -155,10 +151,7 @@ func TestKineDatabaseAway(t *testing.T) {
 		{http.MethodGet, path},
 		{http.MethodDelete, path + "/" + acknowledged[0]},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), r.method, config.Host+r.path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), r.method, config.Host+r.path, http.NoBody))(t)
 		answer, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
@@ -182,21 +175,14 @@ var followedReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Versi
 
 func clientConfig(t testing.TB, server *harness.Server) *rest.Config {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", server.Kubeconfig()))(t)
 	config.QPS = -1
 	return config
 }
 
 func dynamicClient(t testing.TB, server *harness.Server) dynamic.Interface {
 	t.Helper()
-	client, err := dynamic.NewForConfig(clientConfig(t, server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(dynamic.NewForConfig(clientConfig(t, server)))(t)
 }
 
 // startInformer returns the store of an informer that has synced. It ends with the
@@ -219,11 +205,7 @@ func startInformer(t testing.TB, server *harness.Server) cache.Store {
 
 func mustCreateReports(t testing.TB, server *harness.Server, prefix string) []string {
 	t.Helper()
-	names, err := createReports(t.Context(), dynamicClient(t, server), prefix, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
+	return testkit.Must(createReports(t.Context(), dynamicClient(t, server), prefix, func() {}))(t)
 }
 
 // createReports creates reports until so many are acknowledged, and returns their
@@ -253,10 +235,7 @@ func createReports(ctx context.Context, client dynamic.Interface, prefix string,
 // listReports returns the names of all reports, sorted.
 func listReports(t testing.TB, server *harness.Server) []string {
 	t.Helper()
-	list, err := dynamicClient(t, server).Resource(followedReports).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(dynamicClient(t, server).Resource(followedReports).List(t.Context(), metav1.ListOptions{}))(t)
 	names := make([]string, len(list.Items))
 	for i := range list.Items {
 		names[i] = list.Items[i].GetName()

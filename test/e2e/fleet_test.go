@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -28,20 +29,14 @@ func serveOther(t *testing.T, url string) {
 // testFleet: who looks after all clusters sees through kube-apiserver what SQL says of each, by the right to that
 // alone.
 func (b *bootstrapped) testFleet(t *testing.T, url string) {
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() { _ = conn.Close(t.Context()) }()
 	ask := func(sql string) string {
 		rows, err := conn.Query(t.Context(), sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := testkit.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 		return strings.Join(lines, "\n")
 	}
 	steward := b.kubectl.As("steward")

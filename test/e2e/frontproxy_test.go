@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -38,10 +39,7 @@ subjects: [{kind: ServiceAccount, name: fred, namespace: fred}]
 
 func reportsOf(t *testing.T, config *rest.Config, namespace string) dynamic.ResourceInterface {
 	t.Helper()
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
 	return client.Resource(schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}).Namespace(namespace)
 }
 

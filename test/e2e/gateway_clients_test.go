@@ -44,34 +44,20 @@ func TestGatewayClients(t *testing.T) {
 	c := harness.SharedCluster(t)
 	apps := c.Namespace(t, "apps")
 	gateway := harness.Gateway(t, c.Kubeconfig(), "--listen", "127.0.0.1:"+strconv.Itoa(testenv.FreePort(t)))
-	config, err := clientcmd.BuildConfigFromFlags("", gateway.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", gateway.Kubeconfig()))(t)
+	client := testkit.Must(kubernetes.NewForConfig(config))(t)
 	// What happens in the cluster is seen through the gateway.
 	maps := c.Client(t).CoreV1().ConfigMaps(apps)
 	create := func(name string) {
 		t.Helper()
-		if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
 	}
-	list, err := client.CoreV1().ConfigMaps(apps).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	retrying, err := watchtools.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
+	list := testkit.Must(client.CoreV1().ConfigMaps(apps).List(t.Context(), metav1.ListOptions{}))(t)
+	retrying := testkit.Must(watchtools.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return client.CoreV1().ConfigMaps(apps).Watch(ctx, options)
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(retrying.Stop)
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(apps))
 	lister := factory.Core().V1().ConfigMaps().Lister().ConfigMaps(apps)
@@ -146,14 +132,8 @@ func TestGatewayWebSocket(t *testing.T) {
 	mine := newOwner(t, c)
 	c.StartKubelet(t, "node-of-"+mine.apps).RunPod(t, mine.apps, "web")
 	gateway := harness.Gateway(t, mine.kubeconfig, "--profile=token")
-	config, err := clientcmd.BuildConfigFromFlags("", mine.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority, err := os.ReadFile(filepath.Join(gateway.Dir, "ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", mine.kubeconfig))(t)
+	authority := testkit.Must(os.ReadFile(filepath.Join(gateway.Dir, "ca.crt")))(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
 	exec := strings.Replace(gateway.URL(t), "https://", "wss://", 1) + "/api/v1/namespaces/" + mine.apps + "/pods/web/exec?" +

@@ -215,14 +215,8 @@ func TestGatewayToken(t *testing.T) {
 // they have, a token or a user of their own kubeconfig.
 func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine owner) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(gateway.Dir, "team.kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := clientcmd.LoadFromFile(mine.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(os.ReadFile(filepath.Join(gateway.Dir, "team.kubeconfig")))(t)
+	own := testkit.Must(clientcmd.LoadFromFile(mine.kubeconfig))(t)
 	user := own.Contexts[own.CurrentContext].AuthInfo
 	for name, do := range map[string]func(*harness.Kubectl){
 		"a token": func(k *harness.Kubectl) {
@@ -231,9 +225,7 @@ func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine owner) {
 		"a user": func(k *harness.Kubectl) { k.Run(t, "config", "set-context", "docket-gateway", "--user="+user) },
 	} {
 		team := filepath.Join(t.TempDir(), "team.kubeconfig")
-		if err := os.WriteFile(team, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(team, content, 0o600))
 		kubectl := harness.KubectlMerged(t, mine.apps, team, mine.kubeconfig)
 		do(kubectl)
 		wantOutput(t, kubectl.Run(t, "auth", "whoami"), mine.gina)

@@ -152,10 +152,7 @@ func eitherOf(t *testing.T, database string, servers ...*testenv.Dedicated) stri
 		}
 		hosts += server.Addr()
 	}
-	u, err := url.Parse(testenv.WithAddr(t, database, hosts))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(url.Parse(testenv.WithAddr(t, database, hosts)))(t)
 	query := u.Query()
 	query.Set("target_session_attrs", "read-write")
 	query.Set("connect_timeout", "3")

@@ -61,9 +61,7 @@ func testExec(t *testing.T, kubectl *harness.Kubectl, pod string) {
 	running := kubectl.Start(t, "exec", "-i", pod, "--", "cat")
 	for i := range 3 {
 		line := fmt.Sprintf("line %d", i)
-		if _, err := fmt.Fprintln(running.Stdin, line); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(fmt.Fprintln(running.Stdin, line))(t)
 		if got := running.Line(t); got != line {
 			t.Errorf("cat answered %q to %q", got, line)
 		}
@@ -88,9 +86,7 @@ func testAttach(t *testing.T, kubectl *harness.Kubectl, pod string) {
 	if got := running.Line(t); got != "this is "+pod {
 		t.Errorf("the container said %q", got)
 	}
-	if _, err := fmt.Fprintln(running.Stdin, "ping"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintln(running.Stdin, "ping"))(t)
 	if got := running.Line(t); got != "ping" {
 		t.Errorf("the container answered %q", got)
 	}

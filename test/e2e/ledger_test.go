@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const counterLabel = "example.com/counter"
@@ -183,10 +185,7 @@ func (l *ledger) count() int {
 // check compares everything that was acknowledged with the stored reports.
 func (l *ledger) check(t testing.TB) {
 	t.Helper()
-	list, err := l.reports.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(l.reports.List(t.Context(), metav1.ListOptions{}))(t)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	stored := map[string]int{}

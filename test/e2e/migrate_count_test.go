@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -108,11 +109,7 @@ func (m *migration) inEtcd(t *testing.T) int {
 	if answer.Count == "" {
 		return 0
 	}
-	n, err := strconv.Atoi(answer.Count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return testkit.Must(strconv.Atoi(answer.Count))(t)
 }
 
 // etcdInUse compacts etcd and returns how many bytes it has in use then.
@@ -128,11 +125,7 @@ func (m *migration) etcdInUse(t *testing.T) int64 {
 	m.etcd(t, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, &struct{}{})
 	m.etcd(t, "/v3/maintenance/defragment", map[string]any{}, &struct{}{})
 	m.etcd(t, "/v3/maintenance/status", map[string]any{}, &status)
-	size, err := strconv.ParseInt(status.InUse, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return size
+	return testkit.Must(strconv.ParseInt(status.InUse, 10, 64))(t)
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -239,18 +239,13 @@ func (m *migration) fill(t *testing.T) {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatalf("create reports: %v", err)
-	}
+	testkit.NoError(t, group.Wait())
 }
 
 // owner refers to an object that exists.
 func (m *migration) owner(t *testing.T) metav1.OwnerReference {
 	t.Helper()
-	namespace, err := m.cluster.Client(t).CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	namespace := testkit.Must(m.cluster.Client(t).CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{}))(t)
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}
 }
 
@@ -261,11 +256,7 @@ func resourceOf(kind sample.Kind) schema.GroupVersionResource {
 
 func (m *migration) client(t *testing.T) dynamic.Interface {
 	t.Helper()
-	client, err := dynamic.NewForConfig(m.cluster.RESTConfig(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(dynamic.NewForConfig(m.cluster.RESTConfig(t)))(t)
 }
 
 // register makes the Service, and a file with the APIService; it applies nothing else.
@@ -282,18 +273,11 @@ func (m *migration) register(t *testing.T) {
 			"service":  map[string]any{"namespace": harness.Namespace, "name": harness.ServiceName, "port": m.replica.Port},
 		},
 	}
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{service}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{service}}))(t)
 	dir := t.TempDir()
 	m.services = filepath.Join(dir, "services.json")
-	if err := os.WriteFile(m.services, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(m.authority(), m.cluster.DocketAuthority(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(m.services, data, 0o600))
+	testkit.NoError(t, os.WriteFile(m.authority(), m.cluster.DocketAuthority(), 0o600))
 }
 
 // authority is the path of the certificate that signed Docket's.
@@ -347,9 +331,7 @@ func (m *migration) runOnce(t *testing.T, k *kill, before string, arguments []st
 		t.Fatal(err)
 	}
 	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cmd.Start())
 	var timer *time.Timer
 	arm := func() {
 		pause := time.Duration(m.random.Int64N(int64(k.within)))

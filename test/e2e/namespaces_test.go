@@ -93,14 +93,8 @@ func newReports(t testing.TB, c *harness.Cluster, kind sample.Kind, namespace st
 // reportsAt asks any server.
 func reportsAt(t testing.TB, config *rest.Config, kind sample.Kind, namespace string) reports {
 	t.Helper()
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := schema.ParseGroupVersion(kind.APIVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
+	version := testkit.Must(schema.ParseGroupVersion(kind.APIVersion))(t)
 	resource := client.Resource(version.WithResource(kind.Resource))
 	if !kind.Namespaced {
 		return reports{resource, kind, ""}
@@ -144,10 +138,7 @@ func (r reports) waitGone(t testing.TB, name string) {
 
 func policyReports(t testing.TB, c *harness.Cluster, namespace string) reports {
 	t.Helper()
-	kind, err := sample.KindOf("policyreports")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("policyreports"))(t)
 	return newReports(t, c, kind, namespace)
 }
 
@@ -174,9 +165,7 @@ func testTerminatingNamespace(t *testing.T, c *harness.Cluster) {
 		t.Errorf("creating in a terminating namespace is not refused with 403 and its cause: %v", err)
 	}
 	waitNamespaceSays(t, c, "ending", corev1.NamespaceFinalizersRemaining, "example.com/hold")
-	if _, err := r.Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 	waitNamespaceGone(t, c, "ending")
 }
 
@@ -243,10 +232,7 @@ func testDeletedNamespace(t *testing.T, c *harness.Cluster) {
 			if r.namespace == "" {
 				continue
 			}
-			list, err := r.List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := testkit.Must(r.List(t.Context(), metav1.ListOptions{}))(t)
 			if len(list.Items) != want {
 				t.Errorf("%d %s in namespace %s, want %d", len(list.Items), kind.Kind, namespace, want)
 			}
@@ -277,9 +263,7 @@ func testQuota(t *testing.T, c *harness.Cluster) {
 		t.Errorf("the third report of two: got %v, want 403 that names the quota", err)
 	}
 	waitUsed(t, c, 2)
-	if err := r.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	waitUsed(t, c, 1)
 	// The server hears of it by an informer, a moment later than we do.
 	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
@@ -334,13 +318,9 @@ func testGarbage(t *testing.T, c *harness.Cluster) {
 	r.create(t, "orphan", ownedBy("v1", "ConfigMap", "never", "00000000-0000-4000-8000-000000000000"))
 	waitGarbageKnown(t, r)
 
-	if err := maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}))
 	r.waitGone(t, "owned")
-	if err := r.Delete(t.Context(), "owning", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Delete(t.Context(), "owning", metav1.DeleteOptions{}))
 	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
 		_, err := maps.Get(ctx, "dependent", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
@@ -373,9 +353,7 @@ func testForeground(t *testing.T, r reports) {
 			o.SetOwnerReferences(owners)
 		})
 	foreground := metav1.DeletePropagationForeground
-	if err := r.Delete(t.Context(), "first", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Delete(t.Context(), "first", metav1.DeleteOptions{PropagationPolicy: &foreground}))
 	r.waitGone(t, "first")
 	if _, err := r.Get(t.Context(), "second", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the dependent outlived its owner: %v", err)
@@ -394,13 +372,8 @@ func testFinalizers(t *testing.T, c *harness.Cluster) {
 	c.EnsureNamespace(t, "finalizers")
 	r := policyReports(t, c, "finalizers")
 	r.create(t, "a", func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/hold"}) })
-	if err := r.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.Get(t.Context(), "a", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	got := testkit.Must(r.Get(t.Context(), "a", metav1.GetOptions{}))(t)
 	if got.GetDeletionTimestamp() == nil {
 		t.Error("a deleted object with a finalizer has no deletionTimestamp")
 	}
@@ -416,9 +389,5 @@ func testFinalizers(t *testing.T, c *harness.Cluster) {
 
 func mustJSON(t testing.TB, value any) []byte {
 	t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(json.Marshal(value))(t)
 }

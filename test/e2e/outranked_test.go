@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -63,10 +64,7 @@ func testSweep(t *testing.T, c *harness.Cluster, replica *harness.Replica, names
 		c.EnsureNamespace(t, namespace)
 		r.create(t, "new")
 	}
-	kind, err := sample.KindOf("policyreports")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("policyreports"))(t)
 	waitUntil(t, "the reports of the ended namespace are gone", func() bool {
 		return !strings.Contains(strings.Join(stored(t, replica, kind, namespace), " "), "old-")
 	})

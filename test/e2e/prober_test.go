@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -39,10 +40,7 @@ func startProber(t testing.TB, c *harness.Cluster) (p *prober, stop func()) {
 	t.Helper()
 	config := c.RESTConfig(t)
 	config.QPS = -1
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	p = &prober{client: client, base: c.URL() + "/apis/wgpolicyk8s.io/v1alpha2/policyreports"}
 	ctx, cancel := context.WithCancel(t.Context())
 	p.group.Go(func() { p.run(ctx) })

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -90,10 +91,7 @@ func startGitops(t *testing.T, config *rest.Config, namespace string) *gitopsOf 
 		t: t, namespace: namespace, kinds: sample.Kinds(), cache: known, kubectl: kubectl, config: config,
 		engine: engine.NewEngine(config, known, engine.WithLogr(logr.Discard()), engine.WithKubectl(kubectl)),
 	}
-	stop, err := g.engine.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := testkit.Must(g.engine.Run())(t)
 	t.Cleanup(stop)
 	// It reads OpenAPI when it starts; kube-apiserver takes its time to merge that of a server that
 	// has just been registered.
@@ -290,9 +288,6 @@ func withoutRun(t *testing.T, object []byte) string {
 	if metadata != nil {
 		o.Object["metadata"] = metadata
 	}
-	data, err := json.Marshal(o.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(o.Object))(t)
 	return string(data)
 }

@@ -31,6 +31,7 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	reportskyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -58,30 +59,19 @@ func typedSource(t *testing.T, config *rest.Config, resource schema.GroupVersion
 	t.Helper()
 	kinds := runtime.NewScheme()
 	builder := runtime.NewSchemeBuilder(wgpolicy.AddToScheme, openreports.AddToScheme, reportskyverno.AddToScheme)
-	if err := builder.AddToScheme(kinds); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, builder.AddToScheme(kinds))
 	version := resource.GroupVersion()
 	config = rest.CopyConfig(config)
 	config.GroupVersion, config.APIPath = &version, "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(kinds).WithoutConversion()
-	client, err := rest.RESTClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	object, err := kinds.New(version.WithKind(kindOf(t, resource).Kind))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.RESTClientFor(config))(t)
+	object := testkit.Must(kinds.New(version.WithKind(kindOf(t, resource).Kind)))(t)
 	return cache.NewListWatchFromClient(client, resource.Resource, "", fields.Everything()), object
 }
 
 func dynamicSource(t *testing.T, config *rest.Config, resource schema.GroupVersionResource) (*cache.ListWatch, runtime.Object) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
 	r := client.Resource(resource)
 	return &cache.ListWatch{
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
@@ -91,10 +81,7 @@ func dynamicSource(t *testing.T, config *rest.Config, resource schema.GroupVersi
 
 func metadataSource(t *testing.T, config *rest.Config, resource schema.GroupVersionResource) (*cache.ListWatch, runtime.Object) {
 	t.Helper()
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(metadata.NewForConfig(config))(t)
 	r := client.Resource(resource)
 	return &cache.ListWatch{
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
@@ -109,11 +96,7 @@ func (listFirst) IsWatchListSemanticsUnSupported() bool { return true }
 
 func kindOf(t *testing.T, resource schema.GroupVersionResource) sample.Kind {
 	t.Helper()
-	kind, err := sample.KindOf(resource.Resource)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kind
+	return testkit.Must(sample.KindOf(resource.Resource))(t)
 }
 
 // beginnings notes how informers ask for the existing objects.
@@ -181,13 +164,11 @@ func startInformers(t *testing.T, config *rest.Config, kinds []sample.Kind) []*i
 func startInformerOf(t *testing.T, name string, kind sample.Kind, lw cache.ListerWatcher, object runtime.Object) *informer {
 	t.Helper()
 	i := &informer{name: name, kind: kind, cache: cache.NewSharedIndexInformer(lw, object, 0, cache.Indexers{})}
-	if _, err := i.cache.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	testkit.Must(i.cache.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { i.note("added", object) },
 		UpdateFunc: func(_, object any) { i.note("updated", object) },
 		DeleteFunc: func(object any) { i.note("deleted", object) },
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() { i.cache.RunWithContext(ctx) })
@@ -262,10 +243,7 @@ func runInformers(t *testing.T, p *programCluster) []string {
 			}
 			return ""
 		})
-		list, err := newReports(t, p.cluster, i.kind, "").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(newReports(t, p.cluster, i.kind, "").List(t.Context(), metav1.ListOptions{}))(t)
 		wantStored(t, i.name, i.stored(), list)
 		lines = append(lines, i.name+": "+strings.Join(i.told(), ", "))
 	}
@@ -283,24 +261,13 @@ func changeReports(t *testing.T, r reports) {
 	t.Helper()
 	r.create(t, "a")
 	r.create(t, "b")
-	b, err := r.Get(t.Context(), "b", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(r.Get(t.Context(), "b", metav1.GetOptions{}))(t)
 	setLabel(b, "step", "1")
-	if _, err := r.Update(t.Context(), b, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"step":"2"}}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.Update(t.Context(), b, metav1.UpdateOptions{}))(t)
+	testkit.Must(r.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"step":"2"}}}`), metav1.PatchOptions{}))(t)
+	testkit.NoError(t, r.Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	r.create(t, "a")
-	if err := r.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "step=1"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "step=1"}))
 	r.create(t, "last")
 }
 

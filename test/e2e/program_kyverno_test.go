@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/tools/producers"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/workload"
@@ -134,9 +135,7 @@ func newKyvernoRun(t *testing.T, c *harness.Cluster, pods int) *kyvernoRun {
 	var errs [2]error
 	k.core, errs[0] = kubernetes.NewForConfig(config)
 	k.dynamic, errs[1] = dynamic.NewForConfig(config)
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(errs[:]...))
 	return k
 }
 
@@ -311,14 +310,8 @@ func (k *kyvernoRun) named(value any) any {
 // wantInDocket wants so many reports in Docket, and not in etcd below it.
 func wantInDocket(t *testing.T, replica *harness.Replica, want int) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(replica.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := client.Resource(policyReportsResource).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(replica.RESTConfig()))(t)
+	list := testkit.Must(client.Resource(policyReportsResource).List(t.Context(), metav1.ListOptions{}))(t)
 	if len(list.Items) != want {
 		t.Errorf("%d reports are in Docket, want %d", len(list.Items), want)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -52,9 +53,6 @@ func reportText(t *testing.T, kind sample.Kind, name string, changes ...func(*un
 	for _, change := range changes {
 		change(object)
 	}
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(object))(t)
 	return fmt.Sprintf("%s\n", data)
 }

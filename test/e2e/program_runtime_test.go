@@ -23,6 +23,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -34,16 +35,11 @@ const byStep = "metadata.labels.step"
 func startRuntime(t *testing.T, config *rest.Config) cluster.Cluster {
 	t.Helper()
 	ctrllog.SetLogger(logr.Discard()) // The library complains if nobody chooses.
-	c, err := cluster.New(config, func(o *cluster.Options) {
+	c := testkit.Must(cluster.New(config, func(o *cluster.Options) {
 		o.Client.Cache = &client.CacheOptions{Unstructured: true}
 		o.Logger = logr.Discard()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := wgpolicy.AddToScheme(c.GetScheme()); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	testkit.NoError(t, wgpolicy.AddToScheme(c.GetScheme()))
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	var ended error

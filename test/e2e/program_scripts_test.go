@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -34,14 +35,9 @@ func operate(script func(testing.TB) harness.Script) func(*testing.T, *programCl
 			setLabel(object, "example.com/program", "node")
 			items = append(items, item{object, kind.Resource, kind.Namespaced})
 		}
-		data, err := json.Marshal(items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.Marshal(items))(t)
 		file := filepath.Join(t.TempDir(), "objects.json")
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(file, data, 0o600))
 		return script(t).Run(t, p.cluster, "operate", p.namespace, file)
 	}
 }

@@ -131,9 +131,7 @@ func (p *troubled) work(t *testing.T, trouble string) {
 	t.Helper()
 	for range morePods {
 		pod := workload.NewPod(p.pods)
-		if _, err := p.kyverno.core.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(p.kyverno.core.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{}))(t)
 		p.pods++
 	}
 	reports := p.gitops.manifests(labelled(fmt.Sprint(p.pods)))
@@ -216,9 +214,5 @@ func (p *troubled) check(t *testing.T) {
 
 func (p *troubled) list(t *testing.T, kind sample.Kind) *unstructured.UnstructuredList {
 	t.Helper()
-	list, err := newReports(t, p.cluster, kind, "").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return testkit.Must(newReports(t, p.cluster, kind, "").List(t.Context(), metav1.ListOptions{}))(t)
 }

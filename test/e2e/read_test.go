@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -21,9 +22,7 @@ func pathOf(r *resource) []string { return strings.Split(r.resultsPath(), ".") }
 
 func wantNames(t *testing.T, want, got []string) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "names (-want +got)")
 }
 
 // testDiscovery looks at what does not depend on a kind.
@@ -106,9 +105,7 @@ func testPages(t *testing.T, r *resource) {
 
 	path := "/apis/" + r.APIVersion + "/" + r.Resource + "?limit=2&labelSelector=" + strings.ReplaceAll(r.selector(), "=", "%3D")
 	var page unstructured.UnstructuredList
-	if err := page.UnmarshalJSON([]byte(r.kubectl.Run(t, "get", "--raw", path))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, page.UnmarshalJSON([]byte(r.kubectl.Run(t, "get", "--raw", path))))
 	if len(page.Items) != 2 || page.GetContinue() == "" {
 		t.Errorf("a page has %d items and the continue token %q, want 2 and one", len(page.Items), page.GetContinue())
 	}

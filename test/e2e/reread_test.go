@@ -43,10 +43,7 @@ func TestReread(t *testing.T) {
 				return number < rereadCases
 			}
 			for ; more(); number++ {
-				found, err := reader.Run(t.Context(), crddiff.NewCase(kinds[number%uint64(len(kinds))], work.seed, number))
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := testkit.Must(reader.Run(t.Context(), crddiff.NewCase(kinds[number%uint64(len(kinds))], work.seed, number)))(t)
 				for _, difference := range found {
 					t.Error(difference)
 				}
@@ -59,22 +56,9 @@ func TestReread(t *testing.T) {
 // upTarget returns a server of its own, with the namespace of cases in it.
 func upTarget(t *testing.T, server *harness.Server) *crddiff.Target {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", server.Kubeconfig()))(t)
+	client := testkit.Must(kubernetes.NewForConfig(config))(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: crddiffNamespace}}
-	made, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := crddiff.NewTarget("docket", config, string(made.UID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return target
+	made := testkit.Must(client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))(t)
+	return testkit.Must(crddiff.NewTarget("docket", config, string(made.UID)))(t)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -49,11 +50,7 @@ func TestUpKeepsReports(t *testing.T) {
 
 func version(t *testing.T, r *resource, short string) int {
 	t.Helper()
-	version, err := strconv.Atoi(r.field(t, short, ".metadata.resourceVersion"))
-	if err != nil {
-		t.Fatalf("resource version: %v", err)
-	}
-	return version
+	return testkit.Must(strconv.Atoi(r.field(t, short, ".metadata.resourceVersion")))(t)
 }
 
 // TestUpDemo looks at what a newcomer sees first.

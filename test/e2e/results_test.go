@@ -76,10 +76,7 @@ func TestResultsNotServed(t *testing.T) {
 	b.kubectl.RunInput(t, b.list(t, "ca.crt"), "create", "-f", "-")
 	b.serveAsItself(t)
 	waitRegistration(t, b.replica, resultsGroup, "not_served")
-	shown, err := b.replica.Client(t).Get().AbsPath("/registration").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := testkit.Must(b.replica.Client(t).Get().AbsPath("/registration").DoRaw(t.Context()))(t)
 	wantOutput(t, string(shown), "has no result rows (--result-rows)", "Delete the APIService")
 	b.kubectl.Run(t, "delete", "apiservice", "v1alpha1."+resultsGroup)
 	waitRegistration(t, b.replica, resultsGroup)
@@ -211,13 +208,10 @@ func (b *bootstrapped) testResultsQuota(t *testing.T) {
 	const results = "count/policyresults." + resultsGroup
 	b.EnsureNamespace(t, "bounded")
 	one := *apiresource.NewQuantity(1, apiresource.DecimalSI)
-	_, err := b.Client(t).CoreV1().ResourceQuotas("bounded").Create(t.Context(), &corev1.ResourceQuota{
+	testkit.Must(b.Client(t).CoreV1().ResourceQuotas("bounded").Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "reports"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{countedReports: one, results: one}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 	waitUsed(t, b.Cluster, 0)
 	b.kubectl.RunInput(t, reportWithResult("PolicyReport", "first"), "create", "--namespace", "bounded", "-f", "-")
 	waitUsed(t, b.Cluster, 1)
@@ -247,15 +241,11 @@ func (b *bootstrapped) testResultsGarbage(t *testing.T) {
 	r.create(t, "kept")
 	r.create(t, "orphan", ownedBy("v1", "ConfigMap", "never", "00000000-0000-4000-8000-000000000000"))
 	waitGarbageKnown(t, r)
-	if err := maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}))
 	r.waitGone(t, "owned")
 	// In the foreground: an owner waits for what it owns, and nobody could delete a result.
 	foreground := metav1.DeletePropagationForeground
-	if err := r.Delete(t.Context(), "kept", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Delete(t.Context(), "kept", metav1.DeleteOptions{PropagationPolicy: &foreground}))
 	r.waitGone(t, "kept")
 	if got := b.kubectl.Run(t, "get", "policyresults", "--namespace", namespace, "-o", "name"); got != "" {
 		t.Errorf("results of reports that are gone: %s", got)

@@ -157,9 +157,7 @@ func proxyArguments(t *testing.T) []string {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(readBlock(t, consolePage, "For a team").Text), &values); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, yaml.Unmarshal([]byte(readBlock(t, consolePage, "For a team").Text), &values))
 	for _, sidecar := range values.Console.Sidecars {
 		if sidecar.Name == "oauth2-proxy" {
 			return sidecar.Args

@@ -251,10 +251,7 @@ func testSpoofedHeaders(t *testing.T, c *harness.Cluster, replica *harness.Repli
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, err := io.ReadAll(response.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := testkit.Must(io.ReadAll(response.Body))(t)
 			_ = response.Body.Close()
 			if !slices.Contains([]int{test.want, http.StatusUnauthorized}, response.StatusCode) {
 				t.Errorf("status %d, want %d: %s", response.StatusCode, test.want, body)

@@ -110,10 +110,7 @@ func (r *resource) report(t *testing.T, short string, change func(*unstructured.
 	if change != nil {
 		change(report)
 	}
-	data, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(report))(t)
 	return string(data)
 }
 

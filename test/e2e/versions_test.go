@@ -66,10 +66,7 @@ func manyVersions(t *testing.T, further map[string][]string) string {
 			},
 		})
 	}
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items}))(t)
 	return string(data)
 }
 
@@ -222,9 +219,7 @@ func namesAt(t *testing.T, client rest.Interface, path string) []string {
 		t.Fatalf("list %s: %v", path, err)
 	}
 	var list metav1.PartialObjectMetadataList
-	if err := json.Unmarshal(data, &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(data, &list))
 	var names []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -237,10 +232,7 @@ func namesAt(t *testing.T, client rest.Interface, path string) []string {
 func testOtherVersionIsElsewhere(t *testing.T, c *harness.Cluster, replica *harness.Replica) {
 	const namespace = "mixed"
 	c.EnsureNamespace(t, namespace)
-	kind, err := sample.KindOf("policyreports")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("policyreports"))(t)
 	other := kind
 	other.APIVersion = schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1beta1"}.String()
 	newReports(t, c, kind, namespace).create(t, "in-docket")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // tlsDatabase is a PostgreSQL that is reached over TLS and with a password.
@@ -34,35 +35,22 @@ func newTLSDatabase(t *testing.T, dir string) *tlsDatabase {
 	t.Helper()
 	server := testenv.NewPostgres(t)
 	d := &tlsDatabase{url: server.Database(t), address: server.Addr() + "/docket"}
-	authority, err := certificate.NewAuthority("database", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := certificate.NewServing(authority, []string{"127.0.0.1"}, time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := testkit.Must(certificate.NewAuthority("database", time.Now(), time.Hour))(t)
+	pair := testkit.Must(certificate.NewServing(authority, []string{"127.0.0.1"}, time.Now(), time.Hour))(t)
 	data := d.ask(t, "SHOW data_directory")
-	info, err := os.Stat(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(data))(t)
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		t.Fatalf("%s has no owner", data)
 	}
 	for name, content := range map[string][]byte{"server.crt": pair.CertificatePEM, "server.key": pair.KeyPEM} {
 		path := filepath.Join(data, name)
-		if err := errors.Join(os.WriteFile(path, content, 0o600), os.Chown(path, int(owner.Uid), int(owner.Gid))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, errors.Join(os.WriteFile(path, content, 0o600), os.Chown(path, int(owner.Uid), int(owner.Gid))))
 	}
 	d.run(t, "ALTER SYSTEM SET ssl = on; SELECT pg_reload_conf()")
 	d.programs = d.ask(t, "SELECT setting FROM pg_config WHERE name = 'BINDIR'")
 	for name, content := range map[string][]byte{"database-ca.crt": authority.CertificatePEM, "password": []byte(databasePassword + "\n")} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	return d
 }
@@ -70,18 +58,13 @@ func newTLSDatabase(t *testing.T, dir string) *tlsDatabase {
 // run runs statements as the superuser. Some can't be in one transaction.
 func (d *tlsDatabase) run(t *testing.T, statements string) {
 	t.Helper()
-	connection, err := pgx.Connect(t.Context(), d.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := testkit.Must(pgx.Connect(t.Context(), d.url))(t)
 	for statement := range strings.SplitSeq(statements, ";") {
 		if _, err := connection.Exec(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	if err := connection.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, connection.Close(t.Context()))
 }
 
 // ask returns the one value that a query has.

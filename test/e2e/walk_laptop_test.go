@@ -19,10 +19,7 @@ import (
 // newLaptop is a walker in the repository itself, with Go, for a docket up on a port of its own.
 func newLaptop(t *testing.T) *walker {
 	t.Helper()
-	root, err := filepath.Abs(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.Abs(repository))(t)
 	w := newWalker(t, "")
 	for _, variable := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		w.shell.Run(t, fmt.Sprintf("export %s=%q", variable, goEnvironment(t, root, variable)))
@@ -124,9 +121,7 @@ func TestWalkLaptop(t *testing.T) {
 	}
 	overlay := filepath.Join(w.dir, "overlay")
 	w.put("overlay/kustomization.yaml", "resources: [shop.yaml]\n")
-	if err := os.Link(filepath.Join(w.dir, "examples", "app", "shop.yaml"), filepath.Join(overlay, "shop.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Link(filepath.Join(w.dir, "examples", "app", "shop.yaml"), filepath.Join(overlay, "shop.yaml")))
 	w.shell.Replace("overlays/prod", overlay, "--policy policies/", "--policy examples/policies/")
 	pipe := w.block(scanPage, "On a laptop #2").Commands()[0]
 	if output, code := w.shell.Try(t, pipe); code != 1 || !strings.Contains(output, "shop") {
@@ -174,9 +169,6 @@ func goEnvironment(t *testing.T, root, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "env", name)
 	command.Dir = root
-	output, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := testkit.Must(command.Output())(t)
 	return strings.TrimSpace(string(output))
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/walkthrough"
 )
@@ -41,22 +42,13 @@ func newWalker(t *testing.T, kubeconfig string) *walker {
 	for _, step := range walks()[t.Name()] {
 		w.left[step.page] = slices.Clone(step.blocks)
 	}
-	root, err := filepath.Abs(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.Abs(repository))(t)
 	harness.Docket(t)
-	if err := testenv.Need(t.Context(), "curl=curl", "make=make", "sqlite3=sqlite3"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "curl=curl", "make=make", "sqlite3=sqlite3"))
 	for _, folder := range []string{"deploy", "examples"} {
-		if err := os.CopyFS(filepath.Join(w.dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.CopyFS(filepath.Join(w.dir, folder), os.DirFS(filepath.Join(root, folder))))
 	}
-	if err := os.Symlink(filepath.Join(root, "bin"), filepath.Join(w.dir, "bin")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Symlink(filepath.Join(root, "bin"), filepath.Join(w.dir, "bin")))
 	w.shell = walkthrough.Open(t, w.dir, "HOME="+w.dir, "KUBECONFIG="+kubeconfig, "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
 	t.Cleanup(func() {
 		for page, blocks := range w.left {
@@ -80,15 +72,8 @@ func (w *walker) block(page, name string) walkthrough.Block {
 
 func readBlock(t *testing.T, page, name string) walkthrough.Block {
 	t.Helper()
-	read, err := walkthrough.Read(repository, page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := read.Block(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return block
+	read := testkit.Must(walkthrough.Read(repository, page))(t)
+	return testkit.Must(read.Block(name))(t)
 }
 
 // follow runs the commands of a block and returns what they printed.
@@ -146,10 +131,7 @@ func TestPagesAreFollowed(t *testing.T) {
 	}
 	left := notFollowed()
 	for _, name := range walkedPages() {
-		page, err := walkthrough.Read(repository, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testkit.Must(walkthrough.Read(repository, name))(t)
 		for _, block := range page.Blocks {
 			id := name + ": " + block.Name
 			commands := block.Commands()

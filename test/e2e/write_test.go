@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // testApply is client-side apply, where kubectl computes the patch.
@@ -72,9 +74,7 @@ func testEdit(t *testing.T, r *resource) {
 	r.create(t, "a")
 	editor := filepath.Join(t.TempDir(), "editor")
 	script := "#!/bin/sh\nsed 's/^    e2e: .*/&\\n    edited: \"yes\"/' \"$1\" > \"$1.new\" && mv \"$1.new\" \"$1\"\n"
-	if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(editor, []byte(script), 0o700))
 	r.kubectl.WithEnv("KUBE_EDITOR="+editor).Run(t, "edit", r.Resource, r.name("a"))
 	if got := r.field(t, "a", ".metadata.labels.edited"); got != "yes" {
 		t.Errorf("label after the edit is %q, want yes", got)
@@ -112,9 +112,7 @@ func testRefusals(t *testing.T, r *resource) {
 	bogus := r.report(t, "b", func(report *unstructured.Unstructured) {
 		results, _, _ := unstructured.NestedSlice(report.Object, pathOf(r)...)
 		results[0].(map[string]any)["result"] = "bogus"
-		if err := unstructured.SetNestedSlice(report.Object, results, pathOf(r)...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, unstructured.SetNestedSlice(report.Object, results, pathOf(r)...))
 	})
 	unknown := r.report(t, "c", func(report *unstructured.Unstructured) {
 		report.Object["bogusField"] = "x"

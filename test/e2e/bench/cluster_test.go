@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -224,16 +225,10 @@ func metric(b *testing.B, metrics, name string) int64 {
 // status reads a number of kilobytes about a process from the kernel.
 func status(b *testing.B, pid int, field string) int64 {
 	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(b)
 	for line := range strings.Lines(string(data)) {
 		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			number, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			if err != nil {
-				b.Fatal(err)
-			}
+			number := testkit.Must(strconv.ParseInt(strings.Fields(value)[0], 10, 64))(b)
 			return number << 10
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/workload"
 )
@@ -214,14 +215,12 @@ func (s *scanned) since(before work) work {
 func untilQuiet[T comparable](b *testing.B, quiet time.Duration, look func() T) time.Time {
 	b.Helper()
 	last, changed := look(), time.Now()
-	if err := wait.PollUntilContextTimeout(b.Context(), time.Second, patience, false, func(context.Context) (bool, error) {
+	testkit.NoError(b, wait.PollUntilContextTimeout(b.Context(), time.Second, patience, false, func(context.Context) (bool, error) {
 		if now := look(); now != last {
 			last, changed = now, time.Now()
 		}
 		return time.Since(changed) >= quiet, nil
-	}); err != nil {
-		b.Fatal(err)
-	}
+	}))
 	return changed
 }
 
@@ -344,9 +343,7 @@ func benchHundredThousandResults(b *testing.B) {
 	for i := range n {
 		group.Go(func() error { return s.configMap(ctx, i) })
 	}
-	if err := group.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, group.Wait())
 	var policy strings.Builder
 	policy.WriteString("apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: many, namespace: big}\nspec:\n  rules:\n")
 	for i := range rules {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/workload"
 )
@@ -116,19 +117,14 @@ type followed struct {
 
 func follow(b *testing.B, client dynamic.Interface, version, resource string) *followed {
 	b.Helper()
-	gv, err := schema.ParseGroupVersion(version)
-	if err != nil {
-		b.Fatal(err)
-	}
+	gv := testkit.Must(schema.ParseGroupVersion(version))(b)
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	informer := factory.ForResource(gv.WithResource(resource)).Informer()
 	f := &followed{store: informer.GetStore()}
 	note := func() { f.events.Add(1) }
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	testkit.Must(informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() },
-	}); err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	factory.Start(b.Context().Done())
 	b.Cleanup(factory.Shutdown)
 	if !cache.WaitForCacheSync(b.Context().Done(), informer.HasSynced) {
@@ -161,31 +157,19 @@ func processorTimes(b *testing.B, pids map[string]int) map[string]time.Duration 
 // and that of those which have not, in ticks of 10 ms.
 func processorTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(b)
 	_, after, _ := strings.Cut(string(data), ") ") // The name may have spaces.
 	fields := strings.Fields(after)
 	const userTime, childrenSystemTime = 11, 14 // utime, stime, cutime, cstime
 	var ticks int64
 	for _, field := range fields[userTime : childrenSystemTime+1] {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
+		n := testkit.Must(strconv.ParseInt(field, 10, 64))(b)
 		ticks += n
 	}
 	sum := time.Duration(ticks) * 10 * time.Millisecond
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	children := testkit.Must(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))(b)
 	for _, child := range strings.Fields(string(children)) {
-		n, err := strconv.Atoi(child)
-		if err != nil {
-			b.Fatal(err)
-		}
+		n := testkit.Must(strconv.Atoi(child))(b)
 		sum += processorTime(b, n)
 	}
 	return sum

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/workload"
 )
@@ -52,10 +53,7 @@ func benchScale(b *testing.B, n, memory int) {
 	for i := range (n + workload.PodsPerNamespace - 1) / workload.PodsPerNamespace {
 		s.cluster.EnsureNamespace(b, fmt.Sprintf("team-%03d", i))
 	}
-	size, err := fillLargePods(b.Context(), s.cluster.EtcdURL(), n)
-	if err != nil {
-		b.Fatal(err)
-	}
+	size := testkit.Must(fillLargePods(b.Context(), s.cluster.EtcdURL(), n))(b)
 	s.kubectl.RunInput(b, workload.PodSecurity(b)+celPolicies(scaleCEL), "apply", "-f", "-")
 	s.begin(n, podSecurityPolicies, scaleCEL)
 	policies := podSecurityPolicies + scaleCEL
@@ -150,19 +148,13 @@ func (s *scanned) untilWritten(begun time.Time, evaluations int) time.Duration {
 // cpu returns the processor time of a process in seconds.
 func cpu(b *testing.B, pid int) float64 {
 	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(b)
 	// After the name, which may have blanks, utime and stime are the 12th and 13th fields, in hundredths.
 	_, rest, _ := strings.Cut(string(data), ") ")
 	fields := strings.Fields(rest)
 	var ticks float64
 	for _, field := range fields[11:13] {
-		n, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
+		n := testkit.Must(strconv.ParseFloat(field, 64))(b)
 		ticks += n
 	}
 	return ticks / 100

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestCompare(t *testing.T) {
@@ -38,9 +40,7 @@ func TestCompare(t *testing.T) {
 		"warnings":         {&Answer{Code: 200, Warnings: []string{"w"}}, &Answer{Code: 200}, []Difference{{AspectWarnings, "", `["w"]`, "null"}}},
 		"content type":     {&Answer{Code: 200, ContentType: "a"}, &Answer{Code: 200, ContentType: "b"}, []Difference{{AspectType, "", `"a"`, `"b"`}}},
 	} {
-		if diff := cmp.Diff(test.want, Compare(test.left, test.right)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.want, Compare(test.left, test.right)), "%s (-want +got)", name)
 	}
 }
 
@@ -74,11 +74,7 @@ func TestComparable(t *testing.T) {
 		var b strings.Builder
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(answerOf(200, given).comparable("a-x7k2p").Body); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, strings.TrimSpace(b.String())); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", given, diff)
-		}
+		testkit.NoError(t, encoder.Encode(answerOf(200, given).comparable("a-x7k2p").Body))
+		testkit.NoDiff(t, cmp.Diff(want, strings.TrimSpace(b.String())), "%s (-want +got)", given)
 	}
 }

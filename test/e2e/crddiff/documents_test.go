@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // gadgetDocument is a document of OpenAPI with the schema of a gadget in it, which has a reference.
@@ -36,11 +38,7 @@ func TestCompareDocuments(t *testing.T) {
 			}
 		}))
 		t.Cleanup(server.Close)
-		target, err := NewTarget("documents", &rest.Config{Host: server.URL}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return target
+		return testkit.Must(NewTarget("documents", &rest.Config{Host: server.URL}, ""))(t)
 	}
 	integer := gadgetDocument(`{"type":"integer"}`, "One text.")
 	left := serve(integer, `["get","list"]`)
@@ -55,10 +53,7 @@ func TestCompareDocuments(t *testing.T) {
 		"the path of others": {strings.Replace(integer, "things", "others", 1), `["get","list"]`, ""},
 	} {
 		runner := &Runner{Left: left, Right: serve(test.openapi, test.verbs)}
-		found, err := runner.CompareDocuments(t.Context(), []Kind{gadget()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(runner.CompareDocuments(t.Context(), []Kind{gadget()}))(t)
 		var paths []string
 		for _, d := range found {
 			paths = append(paths, d.Path)

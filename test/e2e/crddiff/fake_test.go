@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // fake is a small server of objects that accepts everything. Its fields break it.
@@ -35,11 +37,7 @@ func newFake(t *testing.T, f *fake) *Target {
 	f.objects = map[string]map[string]any{}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	target, err := NewTarget("fake", &rest.Config{Host: server.URL}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return target
+	return testkit.Must(NewTarget("fake", &rest.Config{Host: server.URL}, ""))(t)
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {

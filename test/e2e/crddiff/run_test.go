@@ -7,6 +7,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestEqualServers: there is nothing to find.
@@ -14,10 +16,7 @@ func TestEqualServers(t *testing.T) {
 	t.Parallel()
 	runner := &Runner{Left: newFake(t, &fake{}), Right: newFake(t, &fake{}), Namespace: "n"}
 	for number := range uint64(150) {
-		found, err := runner.Run(t.Context(), NewCase(gadget(), 3, number))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(runner.Run(t.Context(), NewCase(gadget(), 3, number)))(t)
 		if len(found.Differences) > 0 {
 			t.Fatal(found)
 		}
@@ -45,10 +44,7 @@ func TestBrokenServers(t *testing.T) {
 			t.Parallel()
 			runner := &Runner{Left: newFake(t, &fake{}), Right: newFake(t, test.broken), Namespace: "n"}
 			for number := range uint64(5000) {
-				found, err := runner.Run(t.Context(), NewCase(gadget(), 3, number))
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := testkit.Must(runner.Run(t.Context(), NewCase(gadget(), 3, number)))(t)
 				if len(found.Differences) == 0 {
 					continue
 				}
@@ -78,10 +74,7 @@ func TestKnown(t *testing.T) {
 	}
 	known := 0
 	for number := range uint64(300) {
-		found, err := runner.Run(t.Context(), NewCase(gadget(), 3, number))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(runner.Run(t.Context(), NewCase(gadget(), 3, number)))(t)
 		if len(found.Differences) > 0 {
 			t.Fatal(found)
 		}
@@ -107,10 +100,7 @@ func TestRunMany(t *testing.T) {
 			}
 		}
 	}})
-	report, err := runner.RunMany(ctx, []Kind{gadget()}, 3, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(runner.RunMany(ctx, []Kind{gadget()}, 3, 0, 1))(t)
 	signatures := report.Signatures()
 	if len(signatures) == 0 || len(signatures) > 20 || report.Groups[signatures[0]].Count < 2 {
 		t.Errorf("%d cases, groups %v", report.Cases, signatures)
@@ -131,10 +121,7 @@ func TestSequences(t *testing.T) {
 			runner := &Runner{Left: newFake(t, &fake{}), Right: newFake(t, right), Namespace: "n"}
 			differences := 0
 			for number := range uint64(5) {
-				found, err := runner.RunSequence(t.Context(), gadget(), 3, number)
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := testkit.Must(runner.RunSequence(t.Context(), gadget(), 3, number))(t)
 				differences += len(found.Differences)
 				if name == "equal" && differences > 0 {
 					t.Fatal(found)
@@ -160,10 +147,7 @@ func TestReread(t *testing.T) {
 			reader := &Rereader{Target: newFake(t, server), Namespace: "n"}
 			differences := 0
 			for number := range uint64(50) {
-				found, err := reader.Run(t.Context(), NewCase(gadget(), 3, number))
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := testkit.Must(reader.Run(t.Context(), NewCase(gadget(), 3, number)))(t)
 				differences += len(found)
 			}
 			if (differences > 0) != (name != "equal") || reader.Compared() < 50 {

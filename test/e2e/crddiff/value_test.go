@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestValueText(t *testing.T) {
@@ -48,12 +50,8 @@ metadata: {name: x}
 func TestReadDefinitions(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(folder, "deep"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "deep", "gadgets.yaml"), []byte(definition), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.MkdirAll(filepath.Join(folder, "deep"), 0o700))
+	testkit.NoError(t, os.WriteFile(filepath.Join(folder, "deep", "gadgets.yaml"), []byte(definition), 0o600))
 	found, err := ReadDefinitions([]string{"example.com"}, folder)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d definitions, %v", len(found), err)

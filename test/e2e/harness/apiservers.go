@@ -4,7 +4,6 @@
 package harness
 
 import (
-	"net"
 	"slices"
 	"strconv"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // AddAPIServer starts one more kube-apiserver on the cluster's etcd, as highly available control planes have, and
@@ -29,13 +29,8 @@ func (c *Cluster) AddAPIServer(t testing.TB) *Cluster {
 		path:      c.apiserver.path,
 		arguments: append(slices.Clone(c.apiserver.arguments), "--secure-port="+port), // The last one counts.
 	}
-	if err := other.writeKubeconfig(other.Kubeconfig(), adminUser, c.adminToken); err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", other.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, other.writeKubeconfig(other.Kubeconfig(), adminUser, c.adminToken))
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", other.Kubeconfig()))(t)
 	other.admin = rest.CopyConfig(c.admin)
 	other.admin.Host = config.Host
 	t.Cleanup(func() {
@@ -44,8 +39,6 @@ func (c *Cluster) AddAPIServer(t testing.TB) *Cluster {
 		}
 		other.log(t)
 	})
-	if err := other.apiserver.start(t.Context(), other.apiserverReady); err != nil {
-		t.Fatalf("start one more kube-apiserver: %v", err)
-	}
+	testkit.NoError(t, other.apiserver.start(t.Context(), other.apiserverReady))
 	return other
 }

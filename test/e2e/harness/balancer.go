@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // What a cluster takes for the same.
@@ -42,10 +44,7 @@ type Balancer struct {
 func NewBalancer(t testing.TB, replicas ...*Replica) *Balancer {
 	t.Helper()
 	var listenConfig net.ListenConfig
-	listener, err := listenConfig.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(listenConfig.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &Balancer{Port: listener.Addr().(*net.TCPAddr).Port, listener: listener, ctx: ctx, replicas: replicas} // TCP.
 	b.group.Go(b.accept)

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,6 +26,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Cluster is a real control plane on loopback: etcd, kube-apiserver with RBAC, and
@@ -262,17 +262,13 @@ func (c *Cluster) RestartAPIServer(t testing.TB) {
 // KillAPIServer ends kube-apiserver without a word: connections are reset, and new ones refused.
 func (c *Cluster) KillAPIServer(t testing.TB) {
 	t.Helper()
-	if err := c.apiserver.end(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.apiserver.end(syscall.SIGKILL))
 }
 
 // StartAPIServer starts kube-apiserver after KillAPIServer and returns when it is ready.
 func (c *Cluster) StartAPIServer(t testing.TB) {
 	t.Helper()
-	if err := c.apiserver.start(t.Context(), c.apiserverReady); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.apiserver.start(t.Context(), c.apiserverReady))
 }
 
 // SuspendAPIServer stops kube-apiserver where it is: connections stay, also new ones, and nobody answers.
@@ -285,16 +281,12 @@ func (c *Cluster) SuspendAPIServer(t testing.TB) {
 func (c *Cluster) ResumeAPIServer(t testing.TB) {
 	t.Helper()
 	c.signalAPIServer(t, syscall.SIGCONT)
-	if err := c.apiserver.wait(t.Context(), c.apiserverReady); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.apiserver.wait(t.Context(), c.apiserverReady))
 }
 
 func (c *Cluster) signalAPIServer(t testing.TB, signal syscall.Signal) {
 	t.Helper()
-	if err := c.apiserver.cmd.Process.Signal(signal); err != nil {
-		t.Fatalf("signal kube-apiserver: %v", err)
-	}
+	testkit.NoError(t, c.apiserver.cmd.Process.Signal(signal))
 }
 
 // APIServerPID is the process number of kube-apiserver, for its memory.
@@ -315,11 +307,7 @@ func (c *Cluster) RESTConfig(t testing.TB) *rest.Config {
 // Client returns an administrator's client.
 func (c *Cluster) Client(t testing.TB) kubernetes.Interface {
 	t.Helper()
-	client, err := kubernetes.NewForConfig(c.admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(kubernetes.NewForConfig(c.admin))(t)
 }
 
 // Kubectl returns an administrator's kubectl that works in the given namespace unless
@@ -333,9 +321,7 @@ func (c *Cluster) Kubectl(t testing.TB, namespace string) *Kubectl {
 func (c *Cluster) KubeconfigOf(t testing.TB, user, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := c.writeKubeconfig(path, user, token); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.writeKubeconfig(path, user, token))
 	return path
 }
 

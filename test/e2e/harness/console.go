@@ -8,9 +8,10 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // listening is what `docket console` says once a proxy can reach it.
@@ -27,9 +28,7 @@ func StartConsole(t testing.TB, kubeconfig string, flags ...string) *Console {
 	t.Helper()
 	c := &Console{process: process{path: Docket(t), arguments: append([]string{"console", "--kubeconfig", kubeconfig, "--host", "localhost"}, flags...)}}
 	ready := func(_ context.Context, o *output) bool { return listening.MatchString(o.text()) }
-	if err := c.process.start(t.Context(), ready); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.process.start(t.Context(), ready))
 	c.address = listening.FindStringSubmatch(c.process.output.text())[1]
 	t.Cleanup(func() {
 		if err := c.process.end(syscall.SIGTERM); err != nil {
@@ -43,10 +42,7 @@ func StartConsole(t testing.TB, kubeconfig string, flags ...string) *Console {
 // Ask sends a request with headers, as a page of the console does, and returns the code and the text of the answer.
 func (c *Console) Ask(t testing.TB, method, path, body string, header http.Header) (status int, text string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+c.address+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), method, "http://"+c.address+path, strings.NewReader(body)))(t)
 	r.Header = header.Clone()
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Content-Type", "application/json")
@@ -56,9 +52,6 @@ func (c *Console) Ask(t testing.TB, method, path, body string, header http.Heade
 		t.Fatal(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // It was only read.
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(answer)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // ControllerBinary returns the path of docket-controller.
@@ -31,10 +32,7 @@ func ControllerBinary(t testing.TB) string {
 // PolicyCRDs returns the folder with the definitions of the kinds of policies.
 func PolicyCRDs(t testing.TB) string {
 	t.Helper()
-	dirs, err := findFolders(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := testkit.Must(findFolders(t.Context()))(t)
 	return filepath.Join(dirs.root, "deploy", "controller", "crds")
 }
 
@@ -79,12 +77,10 @@ func RunController(t testing.TB, kubeconfig string, arguments ...string) *Contro
 func (c *Controller) Start(t testing.TB, more ...string) {
 	t.Helper()
 	c.process.arguments = append(c.process.arguments, more...) // The last value of a flag counts.
-	if err := c.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
+	testkit.NoError(t, c.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
 		status, _, err := c.get(ctx, "/readyz/scan", "")
 		return err == nil && status == http.StatusOK
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // Probe returns what the controller answers to a probe, such as /readyz; 0 if it does not answer.
@@ -106,9 +102,7 @@ func (c *Controller) SetEnvironment(values ...string) { c.process.env = values }
 // Launch starts the controller and returns when its process is there, long before it is ready.
 func (c *Controller) Launch(t testing.TB) {
 	t.Helper()
-	if err := c.process.start(t.Context(), func(context.Context, *output) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.process.start(t.Context(), func(context.Context, *output) bool { return true }))
 }
 
 // TryMetrics is Metrics for a controller that may not answer yet.
@@ -140,9 +134,7 @@ func (c *Controller) Stop(t testing.TB) {
 // Kill ends the controller with SIGKILL.
 func (c *Controller) Kill(t testing.TB) {
 	t.Helper()
-	if err := c.process.end(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.process.end(syscall.SIGKILL))
 }
 
 // PID is the process number, for its memory.
@@ -162,11 +154,7 @@ func (c *Controller) Metric(t testing.TB, name string, labels map[string]string)
 // Metrics returns what /metrics answers to who comes with a token, or without one if it is empty.
 func (c *Controller) Metrics(t testing.TB, token string) (status int, text string) {
 	t.Helper()
-	status, text, err := c.get(t.Context(), "/metrics", token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return status, text
+	return testkit.Must2(c.get(t.Context(), "/metrics", token))(t)
 }
 
 // get asks with a token, or without one if it is empty.
@@ -191,10 +179,7 @@ func (c *Controller) get(ctx context.Context, path, token string) (status int, t
 func SumMetric(t testing.TB, text, name string, labels map[string]string) float64 {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(parser.TextToMetricFamilies(strings.NewReader(text)))(t)
 	var sum float64
 series:
 	for _, metric := range families[name].GetMetric() {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 )
 
@@ -36,10 +37,7 @@ func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 // InstallCRDs installs the CRDs and waits until the cluster has accepted them.
 func (c *Cluster) InstallCRDs(t testing.TB) {
 	t.Helper()
-	crds, err := CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	crds := testkit.Must(CRDs())(t)
 	c.Install(t, crds)
 }
 
@@ -92,9 +90,5 @@ func (c *Cluster) RemoveCRDs(t testing.TB) {
 // Extensions returns a client for CRDs.
 func (c *Cluster) Extensions(t testing.TB) apiextensions.Interface {
 	t.Helper()
-	client, err := apiextensions.NewForConfig(c.admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(apiextensions.NewForConfig(c.admin))(t)
 }

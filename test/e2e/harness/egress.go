@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // dialer returns the address on loopback behind an address of the cluster.
@@ -36,10 +37,7 @@ func Pods(t testing.TB) ClusterOption {
 	t.Helper()
 	e := &egress{}
 	socket := filepath.Join(testenv.SocketDir(t), "egress")
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(new(net.ListenConfig).Listen(t.Context(), "unix", socket))(t)
 	e.server = httptest.NewUnstartedServer(http.HandlerFunc(e.connect))
 	_ = e.server.Listener.Close() // On another address.
 	e.server.Listener = listener
@@ -49,16 +47,14 @@ func Pods(t testing.TB) ClusterOption {
 		e.server.Close()
 	})
 	file := filepath.Join(t.TempDir(), "egress.yaml")
-	if err := os.WriteFile(file, []byte(fmt.Sprintf(`apiVersion: apiserver.k8s.io/v1beta1
+	testkit.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(`apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
 - name: cluster
   connection:
     proxyProtocol: HTTPConnect
     transport: {uds: {udsName: %q}}
-`, socket)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`, socket)), 0o600))
 	return func(c *Cluster) {
 		c.egress = e
 		c.apiserver.arguments = append(c.apiserver.arguments, "--egress-selector-config-file="+file, "--allow-privileged")

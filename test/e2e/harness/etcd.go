@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // EtcdAPI is a running program that speaks the API of etcd.
@@ -69,15 +70,11 @@ func (e *EtcdAPI) Start(t testing.TB) {
 	t.Helper()
 	e.process.output = nil // What an earlier run wrote doesn't count.
 	ready := func(_ context.Context, o *output) bool { return strings.Contains(o.text(), e.ready) }
-	if err := e.process.start(t.Context(), ready); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.process.start(t.Context(), ready))
 }
 
 // Kill ends it with SIGKILL.
 func (e *EtcdAPI) Kill(t testing.TB) {
 	t.Helper()
-	if err := e.process.end(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.process.end(syscall.SIGKILL))
 }

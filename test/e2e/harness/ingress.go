@@ -16,6 +16,8 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Ingress stands for an ingress controller: it serves HTTPS for a host on loopback, and passes requests on.
@@ -30,10 +32,7 @@ type Ingress struct {
 // NewIngress starts one with a certificate for the host. It ends with the test.
 func NewIngress(t testing.TB, host string) *Ingress {
 	t.Helper()
-	authority, err := newAuthority(t.TempDir(), "ingress")
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := testkit.Must(newAuthority(t.TempDir(), "ingress"))(t)
 	i := &Ingress{}
 	port := serveTLS(t, authority, host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		behind := i.behind.Load()
@@ -61,20 +60,14 @@ func NewIngress(t testing.TB, host string) *Ingress {
 // answer.
 func (i *Ingress) Ask(t testing.TB, address string, header http.Header) (status int, answered http.Header, text string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))(t)
 	r.Header = header.Clone()
 	response, err := i.client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // It was only read.
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, response.Header, string(answer)
 }
 
@@ -101,14 +94,8 @@ func passOn(address string) http.Handler {
 // serveTLS serves a host on a port of loopback, which it returns, until the test ends.
 func serveTLS(t testing.TB, authority *authority, host string, handler http.Handler) int {
 	t.Helper()
-	files, err := authority.issue(t.TempDir(), host, nil, []string{host})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.LoadX509KeyPair(files.certificate, files.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(authority.issue(t.TempDir(), host, nil, []string{host}))(t)
+	pair := testkit.Must(tls.LoadX509KeyPair(files.certificate, files.key))(t)
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()

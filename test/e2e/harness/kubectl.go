@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // kubectlTimeout bounds one call.
@@ -48,16 +50,11 @@ func (s *Server) KubectlOf(t testing.TB, namespace, kubeconfig string) *Kubectl 
 // KubeconfigOf writes a kubeconfig for this server and the user of another one, and returns its path.
 func (s *Server) KubeconfigOf(t testing.TB, kubeconfig string) string {
 	t.Helper()
-	config, err := clientcmd.LoadFromFile(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.LoadFromFile(kubeconfig))(t)
 	cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
 	cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = s.URL(t), filepath.Join(s.Dir, "ca.crt"), nil
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*config, path))
 	return path
 }
 
@@ -173,15 +170,10 @@ func (k *Kubectl) Watch(t testing.TB, arguments ...string) <-chan Event {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := k.command(ctx, t, append([]string{"get", "--watch", "--output-watch-events", "-o", "json"}, arguments...))
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := testkit.Must(cmd.StdoutPipe())(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start kubectl: %v", err)
-	}
+	testkit.NoError(t, cmd.Start())
 	events := make(chan Event, 100) // More than a test looks at; a full channel stops kubectl only.
 	go func() {
 		defer close(events)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -109,17 +110,13 @@ func (c *Cluster) newKyverno(t testing.TB, program kyvernoProgram, arguments ...
 func (k *Kyverno) Start(t testing.TB, more ...string) {
 	t.Helper()
 	k.process.arguments = append(k.process.arguments, more...)
-	if err := k.process.start(t.Context(), func(_ context.Context, o *output) bool { return len(o.copied()) > 0 }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, k.process.start(t.Context(), func(_ context.Context, o *output) bool { return len(o.copied()) > 0 }))
 }
 
 // Kill ends it with SIGKILL.
 func (k *Kyverno) Kill(t testing.TB) {
 	t.Helper()
-	if err := k.process.end(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, k.process.end(syscall.SIGKILL))
 }
 
 // PID is the process number, for its memory.

@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // podTimeout bounds what a pod waits for: that its namespace has a service account.
@@ -44,18 +46,9 @@ func (c *Cluster) StartKubelet(t testing.TB, node string) *Kubelet {
 
 func (k *Kubelet) makeNode(t testing.TB) {
 	t.Helper()
-	address, err := url.Parse(k.server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, text, err := net.SplitHostPort(address.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := testkit.Must(url.Parse(k.server.URL))(t)
+	host, text := testkit.Must2(net.SplitHostPort(address.Host))(t)
+	port := testkit.Must(strconv.ParseInt(text, 10, 32))(t)
 	nodes := k.cluster.Client(t).CoreV1().Nodes()
 	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Node}}, metav1.CreateOptions{})
 	if err != nil {

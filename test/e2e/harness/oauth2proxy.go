@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // StartOAuth2Proxy starts oauth2-proxy as a sidecar of the console with these arguments,
@@ -35,9 +36,7 @@ func StartOAuth2Proxy(t testing.TB, provider *Provider, console *Console, argume
 	if len(own) > 0 {
 		t.Fatalf("oauth2-proxy is not given %v", own)
 	}
-	if err := p.start(t.Context(), func(ctx context.Context, _ *output) bool { return answers(ctx, "http://"+address+"/ping") }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, p.start(t.Context(), func(ctx context.Context, _ *output) bool { return answers(ctx, "http://"+address+"/ping") }))
 	t.Cleanup(func() {
 		if err := p.end(syscall.SIGKILL); err != nil {
 			t.Error(err)

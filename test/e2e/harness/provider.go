@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Where Debian's package has the portal of LemonLDAP::NG, and the scripts and styles of its pages.
@@ -54,14 +55,10 @@ type Provider struct {
 // StartProvider starts a provider with one client, to whose address it sends people back. It ends with the test.
 func StartProvider(t testing.TB, redirect string) *Provider {
 	t.Helper()
-	if err := testenv.Need(t.Context(), portalCommand+"="+portalPackages); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), portalCommand+"="+portalPackages))
 	p := &Provider{ClientID: "docket-console", ClientSecret: randomToken(), dir: t.TempDir()}
 	var err error
-	if p.authority, err = newAuthority(p.dir, "sign-in"); err != nil {
-		t.Fatal(err)
-	}
+	p.authority = testkit.Must(newAuthority(p.dir, "sign-in"))(t)
 	behind := net.JoinHostPort("127.0.0.1", strconv.Itoa(testenv.FreePort(t)))
 	// The portal's own server has no TLS, and no files: those are for the web server before it.
 	files := http.NewServeMux()
@@ -69,21 +66,16 @@ func StartProvider(t testing.TB, redirect string) *Provider {
 	files.Handle("/static/", http.StripPrefix("/static/", http.FileServer(http.Dir(filepath.Join(portalFolder, "htdocs", "static")))))
 	files.Handle("/javascript/", http.StripPrefix("/javascript/", http.FileServer(http.Dir(scriptsFolder))))
 	p.Issuer = "https://" + net.JoinHostPort("localhost", strconv.Itoa(serveTLS(t, p.authority, "localhost", files)))
-	settings, err := p.configure(redirect)
-	if err != nil {
-		t.Fatalf("configure the OpenID provider: %v", err)
-	}
+	settings := testkit.Must(p.configure(redirect))(t)
 	host, port, _ := net.SplitHostPort(behind)
 	p.process = process{
 		path:      "plackup",
 		arguments: []string{"--host", host, "--port", port, "--no-default-middleware", filepath.Join(portalFolder, "htdocs", "index.psgi")},
 		env:       []string{"LLNG_DEFAULTCONFFILE=" + settings},
 	}
-	if err := p.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
+	testkit.NoError(t, p.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
 		return answers(ctx, "http://"+behind+"/.well-known/openid-configuration")
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() {
 		if err := p.process.end(syscall.SIGKILL); err != nil {
 			t.Error(err)

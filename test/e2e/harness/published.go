@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -27,19 +28,10 @@ const (
 // moduleFolder returns where a module of Kyverno's is.
 func moduleFolder(t testing.TB, module string) string {
 	t.Helper()
-	dirs, err := findFolders(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := testkit.Must(findFolders(t.Context()))(t)
 	// list -m knows the folder only of what has been fetched.
-	if _, err := runGo(t.Context(), dirs.here, "mod", "download", "-modfile="+kyvernoModFile, module); err != nil {
-		t.Fatal(err)
-	}
-	folder, err := goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Dir}}", module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder
+	testkit.Must(runGo(t.Context(), dirs.here, "mod", "download", "-modfile="+kyvernoModFile, module))(t)
+	return testkit.Must(goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Dir}}", module))(t)
 }
 
 // PublishedCRDFolders returns the folders with the CustomResourceDefinitions of reports as they are
@@ -52,15 +44,8 @@ func PublishedCRDFolders(t testing.TB) []string {
 // KyvernoVersion is the version of the controller and of the CRDs.
 func KyvernoVersion(t testing.TB) string {
 	t.Helper()
-	dirs, err := findFolders(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Version}}", kyvernoModule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return version
+	dirs := testkit.Must(findFolders(t.Context()))(t)
+	return testkit.Must(goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Version}}", kyvernoModule))(t)
 }
 
 // InstallPublishedCRDs installs the definitions of the six kinds that Kyverno and

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/tools/producers"
 )
 
@@ -29,13 +30,6 @@ func Record(t testing.TB, run producers.Run) {
 // ModuleVersion is the version of a module that tests are built with.
 func ModuleVersion(t testing.TB, module string) string {
 	t.Helper()
-	dirs, err := findFolders(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := goList(t.Context(), dirs.here, "-m", "-f", "{{.Version}}", module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return version
+	dirs := testkit.Must(findFolders(t.Context()))(t)
+	return testkit.Must(goList(t.Context(), dirs.here, "-m", "-f", "{{.Version}}", module))(t)
 }

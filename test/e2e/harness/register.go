@@ -17,6 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
 
@@ -96,11 +97,7 @@ func (c *Cluster) putAPIService(ctx context.Context, t testing.TB, name string, 
 // Aggregator returns a client for APIServices.
 func (c *Cluster) Aggregator(t testing.TB) aggregator.Interface {
 	t.Helper()
-	client, err := aggregator.NewForConfig(c.admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(aggregator.NewForConfig(c.admin))(t)
 }
 
 // WaitAvailable returns when the cluster says that all APIServices of Docket are

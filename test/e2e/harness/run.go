@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // registeredLine is what `docket run` says when the server is available.
@@ -34,9 +36,7 @@ func runExtension(t testing.TB, arguments []string) *Extension {
 	t.Helper()
 	e := &Extension{process: process{path: Docket(t), arguments: arguments}}
 	ready := func(_ context.Context, o *output) bool { return strings.Contains(o.text(), registeredLine) }
-	if err := e.process.start(t.Context(), ready); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.process.start(t.Context(), ready))
 	t.Cleanup(func() {
 		e.Stop(t)
 		e.process.log(t)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Running is a kubectl that goes on until the test ends it, such as one that follows a
@@ -39,13 +41,8 @@ func (k *Kubectl) Start(t testing.TB, arguments ...string) *Running {
 		lines: make(chan string, 1000), // More than a test looks at; a full channel stops kubectl only.
 	}
 	var err error
-	if r.Stdin, err = r.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.Stdin = testkit.Must(r.cmd.StdinPipe())(t)
+	stdout := testkit.Must(r.cmd.StdoutPipe())(t)
 	r.cmd.Stderr = r
 	if err := r.cmd.Start(); err != nil {
 		t.Fatalf("start kubectl %s: %v", r.arguments, err)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // scriptTimeout bounds one run of a script.
@@ -41,10 +42,7 @@ func PythonScript(t testing.TB) Script {
 // NodeScript drives the client library for Node.js.
 func NodeScript(t testing.TB) Script {
 	t.Helper()
-	path, err := testenv.Script(t.Context(), "node.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Must(testenv.Script(t.Context(), "node.sh"))(t)
 	return Script{[]string{"node", path}}
 }
 
@@ -99,9 +97,7 @@ func (s Script) Follow(t testing.TB, c *Cluster, resource string) *Follower {
 	f.process = process{
 		path: s.command[0], arguments: append(slices.Clone(s.command[1:]), "follow", f.file, resource), env: environment(t, c),
 	}
-	if err := f.process.start(t.Context(), func(context.Context, *output) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, f.process.start(t.Context(), func(context.Context, *output) bool { return true }))
 	t.Cleanup(func() {
 		if err := f.process.end(syscall.SIGKILL); err != nil {
 			t.Error(err)

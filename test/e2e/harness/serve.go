@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -85,10 +86,7 @@ func (c *Cluster) ServeCanned(t testing.TB) *Replica {
 // newServer prepares a replica whose process is yet to be given. It ends with the test.
 func (c *Cluster) newServer(t testing.TB) *Replica {
 	t.Helper()
-	files, err := c.docket.issue(t.TempDir(), "serving", nil, servingHosts())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(c.docket.issue(t.TempDir(), "serving", nil, servingHosts()))(t)
 	r := &Replica{Port: testenv.FreePort(t), cluster: c, files: files}
 	pool := x509.NewCertPool()
 	pool.AddCert(c.docket.certificate)
@@ -112,9 +110,7 @@ func (*Replica) newClient(trusted *x509.CertPool) *http.Client {
 // Start starts the replica, again if need be, and returns when it is ready.
 func (r *Replica) Start(t testing.TB) {
 	t.Helper()
-	if err := r.process.start(t.Context(), func(ctx context.Context, _ *output) bool { return r.Ready(ctx) }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.process.start(t.Context(), func(ctx context.Context, _ *output) bool { return r.Ready(ctx) }))
 }
 
 // Stop ends the replica in order, as a kubelet does, and waits for the end.
@@ -128,9 +124,7 @@ func (r *Replica) Stop(t testing.TB) {
 // Kill ends the replica with SIGKILL.
 func (r *Replica) Kill(t testing.TB) {
 	t.Helper()
-	if err := r.process.end(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.process.end(syscall.SIGKILL))
 }
 
 // PID is the process number, for its memory.
@@ -197,10 +191,7 @@ type Rotation struct {
 // NewRotation makes another authority.
 func (c *Cluster) NewRotation(t testing.TB) *Rotation {
 	t.Helper()
-	next, err := newAuthority(t.TempDir(), "docket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := testkit.Must(newAuthority(t.TempDir(), "docket"))(t)
 	return &Rotation{c, next}
 }
 
@@ -214,9 +205,7 @@ func (r *Rotation) New() []byte { return r.next.pem }
 // it serves with that.
 func (r *Rotation) Renew(t testing.TB, replica *Replica) {
 	t.Helper()
-	if _, err := r.next.issue(filepath.Dir(replica.files.certificate), "serving", nil, servingHosts()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.next.issue(filepath.Dir(replica.files.certificate), "serving", nil, servingHosts()))(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(r.next.certificate)
 	replica.client = replica.newClient(pool)
@@ -240,10 +229,7 @@ func (c *Cluster) DocketAuthority() []byte { return c.docket.pem }
 // Client returns an administrator's client of the replica itself.
 func (r *Replica) Client(t testing.TB) rest.Interface {
 	t.Helper()
-	client, err := kubernetes.NewForConfig(r.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(kubernetes.NewForConfig(r.RESTConfig()))(t)
 	return client.RESTClient()
 }
 
@@ -266,13 +252,7 @@ func (r *Replica) HTTPClient(t testing.TB, certificate *tls.Certificate) *http.C
 // ClientCertificate returns a certificate of a user of the cluster.
 func (c *Cluster) ClientCertificate(t testing.TB, user string, groups ...string) *tls.Certificate {
 	t.Helper()
-	files, err := c.authority.issue(t.TempDir(), user, groups, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.LoadX509KeyPair(files.certificate, files.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(c.authority.issue(t.TempDir(), user, groups, nil))(t)
+	pair := testkit.Must(tls.LoadX509KeyPair(files.certificate, files.key))(t)
 	return &pair
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Lines with which the commands say that they serve.
@@ -79,9 +81,7 @@ func (s *Server) URL(t testing.TB) string {
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.process.output = nil // Its ready line is not this run's.
-	if err := s.process.start(t.Context(), func(_ context.Context, o *output) bool { return o.has(s.ready) }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, s.process.start(t.Context(), func(_ context.Context, o *output) bool { return o.has(s.ready) }))
 }
 
 // Stop ends the server as Ctrl-C does, and wants exit code 0.
@@ -95,9 +95,7 @@ func (s *Server) Stop(t testing.TB) {
 // Kill ends the server with SIGKILL, as a crash would.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	if err := s.process.end(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, s.process.end(syscall.SIGKILL))
 }
 
 // Log returns what it has written so far.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const page = "# Title\n\n    kubectl get \\\n      --all\n    NAME   AGE\n\n" +
@@ -18,13 +20,8 @@ const page = "# Title\n\n    kubectl get \\\n      --all\n    NAME   AGE\n\n" +
 func TestRead(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "page.md"), []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read, err := Read(root, "page.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(root, "page.md"), []byte(page), 0o600))
+	read := testkit.Must(Read(root, "page.md"))(t)
 	type block struct {
 		Name             string
 		Commands, Output []string

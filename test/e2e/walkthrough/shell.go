@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // commandTimeout bounds one command.
@@ -37,18 +39,10 @@ func Open(t testing.TB, dir string, environment ...string) *Shell {
 	cmd.Dir, cmd.Env = dir, environment
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	// Not cmd.Wait, which would wait for all who hold the other end.
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader, writer := testkit.Must2(os.Pipe())(t)
+	stdin := testkit.Must(cmd.StdinPipe())(t)
 	cmd.Stdout, cmd.Stderr = writer, writer
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cmd.Start())
 	_ = writer.Close() // The shell has it.
 	s := &Shell{stdin: stdin, lines: make(chan string, 1000), replace: strings.NewReplacer()}
 	go s.read(reader)
@@ -84,9 +78,7 @@ func (s *Shell) Try(t testing.TB, command string) (string, int) {
 	t.Helper()
 	command = s.replace.Replace(command)
 	t.Logf("$ %s", command)
-	if _, err := fmt.Fprintf(s.stdin, "{ %s\n} </dev/null\necho \"%s$?\"\n", command, endOfCommand); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintf(s.stdin, "{ %s\n} </dev/null\necho \"%s$?\"\n", command, endOfCommand))(t)
 	timeout := time.NewTimer(commandTimeout)
 	defer timeout.Stop()
 	var output strings.Builder
@@ -100,10 +92,7 @@ func (s *Shell) Try(t testing.TB, command string) (string, int) {
 			before, code, found := strings.Cut(line, endOfCommand)
 			output.WriteString(before)
 			if found {
-				number, err := strconv.Atoi(strings.TrimSpace(code))
-				if err != nil {
-					t.Fatal(err)
-				}
+				number := testkit.Must(strconv.Atoi(strings.TrimSpace(code)))(t)
 				return output.String(), number
 			}
 		case <-timeout.C:
