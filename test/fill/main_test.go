@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +14,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
@@ -22,9 +22,7 @@ import (
 // TestFill reads what was filled as a server reads it.
 func TestFill(t *testing.T) {
 	url := "sqlite://" + filepath.Join(t.TempDir(), "filled.db")
-	if err := run(t.Context(), url, "default", content{objects: 200, namespaces: 10, unique: 50}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, run(t.Context(), url, "default", content{objects: 200, namespaces: 10, unique: 50}))
 	check(t, open(t, url), 20)
 	if err := run(t.Context(), url, "default", content{objects: 1, namespaces: 1, copies: 2}); err == nil {
 		t.Error("SQLite makes copies")
@@ -34,14 +32,10 @@ func TestFill(t *testing.T) {
 // TestCopies reads copies as a server reads them, asks for them in SQL, and writes beside them.
 func TestCopies(t *testing.T) {
 	url := testenv.Postgres(t).Database(t)
-	if err := run(t.Context(), url, "default", content{objects: 200, namespaces: 10, unique: 50}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, run(t.Context(), url, "default", content{objects: 200, namespaces: 10, unique: 50}))
 	const indexes = "SELECT string_agg(indexdef, ';' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'docket'"
 	before := ask[string](t, url, indexes)
-	if err := copyAll(t.Context(), url, "default", 4); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, copyAll(t.Context(), url, "default", 4))
 	check(t, open(t, url), 100)
 	for question, want := range map[string]int{
 		"SELECT count(*) FROM docket.object":                                                                          1000,
@@ -67,10 +61,7 @@ func TestCopies(t *testing.T) {
 // ask returns the one value that a question has.
 func ask[T any](t *testing.T, url, question string) (answer T) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	if err := conn.QueryRow(t.Context(), question).Scan(&answer); err != nil {
 		t.Fatalf("%s: %v", question, err)
@@ -83,10 +74,7 @@ func open(t *testing.T, url string) *apiserver.Reports {
 	t.Helper()
 	options := apiserver.NewStorageOptions()
 	options.Database = url
-	opened, err := apiserver.OpenReports(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testkit.Must(apiserver.OpenReports(t.Context(), options))(t)
 	t.Cleanup(func() {
 		if err := opened.Close(); err != nil {
 			t.Error(err)
@@ -98,20 +86,11 @@ func open(t *testing.T, url string) *apiserver.Reports {
 // check wants so many reports of 17 results in a namespace.
 func check(t *testing.T, opened *apiserver.Reports, want int) {
 	t.Helper()
-	kind, err := registry.KindOf(wgpolicy.Resource("policyreports"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(registry.KindOf(wgpolicy.Resource("policyreports")))(t)
 	list := kind.NewList()
-	err = opened.Storage()[kind.GroupResource()].Storage.Storage.GetList(t.Context(), "/wgpolicyk8s.io/policyreports/team-003/",
-		storage.ListOptions{Predicate: storage.Everything, Recursive: true}, list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	items, err := meta.ExtractList(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, opened.Storage()[kind.GroupResource()].Storage.Storage.GetList(t.Context(),
+		"/wgpolicyk8s.io/policyreports/team-003/", storage.ListOptions{Predicate: storage.Everything, Recursive: true}, list))
+	items := testkit.Must(meta.ExtractList(list))(t)
 	if len(items) != want {
 		t.Fatalf("a namespace has %d reports, want %d", len(items), want)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -45,10 +46,7 @@ func measure(t *testing.T, arguments ...string) (map[string]result, error) {
 func TestAllPhases(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{}
-	results, err := measure(t, flags(server.start(t), "--phases="+strings.Join(phaseNames(), ","))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := testkit.Must(measure(t, flags(server.start(t), "--phases="+strings.Join(phaseNames(), ","))...))(t)
 	got := map[string]int{}
 	for phase, r := range results {
 		got[phase] = r.Operations
@@ -57,9 +55,7 @@ func TestAllPhases(t *testing.T) {
 		"create": 40, "update": 40, "rewrite": 40, "get": 40, "list": 2, "pages": 6, "selector": 20,
 		"watch": 60, "idle-watch": 5, "delete": 40, "check": 1,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "operations (-want +got)")
 	if len(server.canned.objects) != 0 {
 		t.Errorf("%d objects are left", len(server.canned.objects))
 	}
@@ -74,9 +70,7 @@ func TestRewrite(t *testing.T) {
 		for object, body := range map[*unstructured.Unstructured][]byte{
 			&before: b.body(5, time.Now(), nil), &after: setRevision(b.bodyLike(5, 6, time.Now(), nil), "12"),
 		} {
-			if err := object.UnmarshalJSON(body); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, object.UnmarshalJSON(body))
 		}
 		if after.GetName() != before.GetName() || after.GetNamespace() != before.GetNamespace() || after.GetResourceVersion() != "12" {
 			t.Errorf("%s became %v", kind.Kind, after.Object["metadata"])
@@ -98,10 +92,7 @@ func contentOf(object unstructured.Unstructured) map[string]any {
 func TestWatchOneNamespace(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{}
-	results, err := measure(t, flags(server.start(t), "--phases=create,watch", "--watch-one-namespace", "--watchers=6")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := testkit.Must(measure(t, flags(server.start(t), "--phases=create,watch", "--watch-one-namespace", "--watchers=6")...))(t)
 	if got := results["watch"].Operations; got != 40 {
 		t.Errorf("%d events, want 20 writes seen by the two watchers of their namespace", got)
 	}
@@ -111,9 +102,7 @@ func TestKeepLeavesObjectsForTheNextRun(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{}
 	url := server.start(t)
-	if _, err := measure(t, flags(url, "--keep", "--phases=create,delete")...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(measure(t, flags(url, "--keep", "--phases=create,delete")...))(t)
 	if len(server.canned.objects) != 40 {
 		t.Fatalf("%d objects were kept, want 40", len(server.canned.objects))
 	}
@@ -185,9 +174,7 @@ func TestLostEventsAreMissed(t *testing.T) {
 	r := newRecorder()
 	event := func(sent int64) []byte { return appendSent(sentKey(), time.Unix(0, sent)) }
 	for _, sent := range []int64{1, 3} {
-		if err := s.add(event(sent), r); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, s.add(event(sent), r))
 	}
 	if missing := s.wait(t.Context(), []int64{1, 3}); missing != 0 {
 		t.Errorf("%d missing, want 0", missing)
@@ -260,10 +247,7 @@ func TestUniqueMessages(t *testing.T) {
 // TestVaried: sizes are as the help says, on average, too.
 func TestVaried(t *testing.T) {
 	t.Parallel()
-	o, err := parse([]string{"--varied"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(parse([]string{"--varied"}, io.Discard))(t)
 	b := newBodies(o)
 	sizes := map[int]bool{}
 	all := 0
@@ -285,9 +269,7 @@ func messages(t *testing.T, body []byte) []string {
 		Results []result
 		Spec    struct{ Results []result }
 	}
-	if err := json.Unmarshal(body, &report); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(body, &report))
 	var all []string
 	for _, result := range append(report.Results, report.Spec.Results...) {
 		all = append(all, result.Message)
@@ -306,9 +288,7 @@ func checkBody(t *testing.T, b *bodies, i int, object *unstructured.Unstructured
 		object.GetLabels()[subjectLabel], object.GetAnnotations()[sentAnnotation],
 	}
 	want := []string{b.options.kind.Kind, b.name(i), namespace, b.group(i), "00000000000000000042"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("object %d (-want +got):\n%s", i, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "object %d (-want +got)", i)
 	if data, err := object.MarshalJSON(); err != nil || bytes.Contains(data, []byte("@@")) {
 		t.Errorf("object %d has an empty slot (%v): %s", i, err, data)
 	}
@@ -321,9 +301,7 @@ func TestSentIsReplacedInPlace(t *testing.T) {
 	t.Parallel()
 	o := &options{kind: sample.Kinds()[0], results: 1, namespaces: 1, groupSize: 1}
 	body := newBodies(o).body(0, time.Unix(0, 1), nil)
-	if err := setSent(body, time.Unix(0, 2)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, setSent(body, time.Unix(0, 2)))
 	if nanos, ok := sentOf(body); !ok || nanos != 2 {
 		t.Errorf("sentOf = %d, %v, want 2", nanos, ok)
 	}
@@ -393,9 +371,7 @@ func TestParseNamesAllMistakes(t *testing.T) {
 func TestHelpNamesThePhases(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"--help"}, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, run(t.Context(), []string{"--help"}, &out, io.Discard))
 	if !strings.Contains(out.String(), "idle-watch, delete") || !strings.Contains(out.String(), "--watch-rate") {
 		t.Errorf("help:\n%s", out.String())
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // proxyOf returns a proxy for a made-up server, and a function that asks it.
@@ -22,20 +24,14 @@ func proxyOf(t *testing.T, answer http.HandlerFunc) (*Proxy, func(method, path, 
 	proxy, through := startProxy(t, &rest.Config{Host: server.URL, BearerToken: "the-token"})
 	return proxy, func(method, path, body string) string {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, through.Host+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), method, through.Host+path, strings.NewReader(body)))(t)
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Authorization", "Bearer of the program")
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(io.ReadAll(response.Body))(t)
 		_ = response.Body.Close()
 		return fmt.Sprintf("%d %s", response.StatusCode, data)
 	}

@@ -10,23 +10,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func parse(t *testing.T, text string) any {
 	t.Helper()
-	value, err := decodeJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return testkit.Must(decodeJSON([]byte(text)))(t)
 }
 
 func asText(t *testing.T, value any) string {
 	t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(value))(t)
 	return string(data)
 }
 
@@ -119,19 +114,12 @@ func TestReadWhatWasWritten(t *testing.T) {
 		}, {Request: Request{Method: "GET", Path: "/apis/x/v1/namespaces/a/ys/z"}}},
 	}
 	var file bytes.Buffer
-	if err := want.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Read(bytes.NewReader(file.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, want.Write(&file))
+	got := testkit.Must(Read(bytes.NewReader(file.Bytes())))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, got.Namespaces()); diff != "" {
-		t.Errorf("namespaces: %s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{"a", "b"}, got.Namespaces()), "namespaces")
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -194,9 +182,7 @@ func TestCompare(t *testing.T) {
 		"in a key":                  {`{"metadata":{"uid":"$uid1"},"k:$uid1":{}}`, `{"metadata":{"uid":"a"},"k:a":{}}`, nil},
 		"another key":               {`{"metadata":{"uid":"$uid1"},"k:$uid1":{}}`, `{"metadata":{"uid":"a"},"k:b":{}}`, []string{`body.k:$uid1: {}, nothing`, `body.k:b: nothing, {}`}},
 	} {
-		if diff := cmp.Diff(c.where, compared(t, c.want, c.got)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(c.where, compared(t, c.want, c.got)), "%s", name)
 	}
 }
 
@@ -204,10 +190,7 @@ func TestFill(t *testing.T) {
 	t.Parallel()
 	b := newBindings()
 	b.bind("$rv1", "7")
-	got, err := b.fill(parse(t, `{"k:$uid1":["$rv1","about $uid1","$time"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(b.fill(parse(t, `{"k:$uid1":["$rv1","about $uid1","$time"]}`)))(t)
 	const uid = "00000000-0000-4000-8000-000000000001"
 	if want := `{"k:` + uid + `":["7","about ` + uid + `","` + someTime + `"]}`; asText(t, got) != want {
 		t.Errorf("got %s, want %s", asText(t, got), want)

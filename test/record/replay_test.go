@@ -56,10 +56,7 @@ func startUp(t *testing.T) *rest.Config {
 // startProxy returns a proxy for a server, and the way to it.
 func startProxy(t *testing.T, config *rest.Config) (*Proxy, *rest.Config) {
 	t.Helper()
-	proxy, err := NewProxy(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := testkit.Must(NewProxy(config))(t)
 	server := httptest.NewServer(proxy)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -81,55 +78,35 @@ func runProgram(t *testing.T, config *rest.Config) {
 	t.Helper()
 	ctx := t.Context()
 	seen := watchMetadata(t, config)
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
 	a := client.Resource(reports).Namespace("a")
 	if _, err := a.Get(ctx, "first", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("get what is not there: %v", err)
 	}
-	first, err := a.Create(ctx, newReport("first"), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(a.Create(ctx, newReport("first"), metav1.CreateOptions{}))(t)
 	if _, err := a.Update(ctx, first, metav1.UpdateOptions{}); err != nil { // Changes nothing.
 		t.Fatal(err)
 	}
 	changed := first.DeepCopy()
 	changed.SetLabels(map[string]string{"a": "b"})
-	if _, err := a.Update(ctx, changed, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(a.Update(ctx, changed, metav1.UpdateOptions{}))(t)
 	if _, err := a.Update(ctx, first, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Fatalf("update of an old version: %v", err)
 	}
 	generated := newReport("")
 	generated.SetGenerateName("made-")
-	generated, err = a.Create(ctx, generated, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Patch(ctx, generated.GetName(), types.MergePatchType, []byte(`{"summary":{"pass":2}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.List(ctx, metav1.ListOptions{LabelSelector: "a=b"}); err != nil {
-		t.Fatal(err)
-	}
+	generated = testkit.Must(a.Create(ctx, generated, metav1.CreateOptions{}))(t)
+	testkit.Must(a.Patch(ctx, generated.GetName(), types.MergePatchType, []byte(`{"summary":{"pass":2}}`), metav1.PatchOptions{}))(t)
+	testkit.Must(a.List(ctx, metav1.ListOptions{LabelSelector: "a=b"}))(t)
 	uid := first.GetUID()
-	if err := a.Delete(ctx, "first", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, a.Delete(ctx, "first", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}))
 	testkit.Eventually(t, "the informer sees one report", func() bool { return slices.Equal(seen(), []string{generated.GetName()}) })
 }
 
 // watchMetadata runs an informer, and returns what tells which names it has.
 func watchMetadata(t *testing.T, config *rest.Config) func() []string {
 	t.Helper()
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(metadata.NewForConfig(config))(t)
 	informer := metadatainformer.NewFilteredMetadataInformer(client, reports, "a", 0, nil, nil).Informer()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -155,14 +132,8 @@ func watchMetadata(t *testing.T, config *rest.Config) func() []string {
 func copied(t *testing.T, r *Recording) *Recording {
 	t.Helper()
 	var file bytes.Buffer
-	if err := r.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	out, err := Read(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	testkit.NoError(t, r.Write(&file))
+	return testkit.Must(Read(&file))(t)
 }
 
 // TestRecordAndReplay records a program and repeats it: as it was, and with answers that no server gives.
@@ -171,10 +142,7 @@ func TestRecordAndReplay(t *testing.T) {
 	config := startUp(t)
 	proxy, through := startProxy(t, config)
 	runProgram(t, through)
-	recording, err := proxy.Recording(Header{Program: "program"}, through.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recording := testkit.Must(proxy.Recording(Header{Program: "program"}, through.Host))(t)
 	recording = copied(t, recording)
 	checkRecording(t, recording)
 	if t.Failed() {
@@ -196,9 +164,7 @@ func TestRecordAndReplay(t *testing.T) {
 func checkRecording(t *testing.T, recording *Recording) {
 	t.Helper()
 	var file bytes.Buffer
-	if err := recording.Write(&file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, recording.Write(&file))
 	for _, word := range []string{"127.0.0.1", "localhost", "Bearer", "Authorization", "/api/v1/"} {
 		if strings.Contains(file.String(), word) {
 			t.Errorf("the recording has %q:\n%s", word, file.String())
@@ -230,10 +196,7 @@ func find(t *testing.T, recording *Recording, wanted func(Exchange) bool) *Excha
 // replayed returns what a replay finds, and leaves the server as it was.
 func replayed(t *testing.T, config *rest.Config, recording *Recording, patience time.Duration) []string {
 	t.Helper()
-	replayer, err := NewReplayer(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	replayer := testkit.Must(NewReplayer(config))(t)
 	replayer.patience = patience
 	differences, err := replayer.Replay(t.Context(), recording)
 	var found []string
@@ -250,13 +213,8 @@ func replayed(t *testing.T, config *rest.Config, recording *Recording, patience 
 // clean deletes all reports.
 func clean(t *testing.T, config *rest.Config) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Resource(reports).Namespace("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
+	testkit.NoError(t, client.Resource(reports).Namespace("a").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
 type breakage struct {

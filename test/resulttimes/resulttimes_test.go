@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/plane/uptest"
@@ -40,9 +41,7 @@ func TestMain(m *testing.M) { os.Exit(uptest.Run(m, &server)) }
 // kubeconfig returns that of a server with 30 reports in namespaces and 3 without one.
 func kubeconfig(t *testing.T) string {
 	t.Helper()
-	if _, err := server.Config(writeReports); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(server.Config(writeReports))(t)
 	return filepath.Join(server.Dir(), statedir.KubeconfigFile)
 }
 
@@ -175,9 +174,7 @@ func kubeconfigOf(t *testing.T, server *httptest.Server) string {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := api.NewConfig()
 	config.Clusters["c"], config.Contexts["c"], config.CurrentContext = &api.Cluster{Server: server.URL}, &api.Context{Cluster: "c"}, "c"
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*config, file))
 	return file
 }
 

@@ -45,9 +45,7 @@ func survivors() []string { return slices.Concat(named("after", 0, 10), named("k
 // expectSurvivors expects that all informers have the surviving reports, and none of the lost ones.
 func (s *server) expectSurvivors(t *testing.T, informers ...*informer) {
 	t.Helper()
-	if diff := cmp.Diff(survivors(), s.expectEqual(t, informers...)); diff != "" {
-		t.Errorf("reports in the end (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(survivors(), s.expectEqual(t, informers...)), "reports in the end (-want +got)")
 }
 
 // TestStandbyThatLacksCommits: the primary dies, and the standby that is promoted has not got the last commits. Servers
@@ -170,9 +168,7 @@ func TestCopyOfSQLiteFolder(t *testing.T) {
 	s.changeLost(t)
 	s.expectEqual(t, informers...)
 	s.kill()
-	if err := os.RemoveAll(s.dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.RemoveAll(s.dir))
 	copyFolder(t, saved, s.dir)
 	s.start()
 	s.expectEqual(t, informers...) // As in withoutServer: the clients come first.

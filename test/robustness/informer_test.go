@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // converge is how long informers may take: they wait longer and longer before they try again.
@@ -44,7 +46,7 @@ func (s *server) inform(t *testing.T) *informer {
 		u := object.(*unstructured.Unstructured)
 		i.handled[u.GetName()] = u
 	}
-	handler, err := shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	handler := testkit.Must(shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    set,
 		UpdateFunc: func(_, now any) { set(now) },
 		DeleteFunc: func(object any) {
@@ -55,10 +57,7 @@ func (s *server) inform(t *testing.T) *informer {
 			defer i.mu.Unlock()
 			delete(i.handled, object.(*unstructured.Unstructured).GetName())
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.Start(ctx.Done())
 	t.Cleanup(func() {

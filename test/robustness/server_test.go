@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Programs of this tree, the second of which plays the next release.
@@ -56,9 +57,7 @@ func newServer(t *testing.T, database string) *server {
 	}
 	config.QPS, config.Burst = -1, -1
 	config.Timeout = 0
-	if s.client, err = dynamic.NewForConfig(config); err != nil {
-		t.Fatal(err)
-	}
+	s.client = testkit.Must(dynamic.NewForConfig(config))(t)
 	return s
 }
 

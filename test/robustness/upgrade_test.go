@@ -52,9 +52,7 @@ func TestUpgrade(t *testing.T) {
 	for _, s := range servers {
 		selectors.check(s)
 	}
-	if diff := cmp.Diff(stored(t, servers[0]), stored(t, servers[1])); diff != "" {
-		t.Errorf("what the replicas list (-one +other):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(stored(t, servers[0]), stored(t, servers[1])), "what the replicas list (-one +other)")
 	t.Logf("%d lists with selectors, %d objects", selectors.steps, len(selectors.of))
 	allowNextFormat(t, url)
 	servers[0].kill()
@@ -66,14 +64,9 @@ func TestUpgrade(t *testing.T) {
 // allowNextFormat does what the first release does that writes format 2, once all that live read it.
 func allowNextFormat(t *testing.T, url string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := conn.Exec(t.Context(), "UPDATE docket.revision SET min_reader = 2"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(conn.Exec(t.Context(), "UPDATE docket.revision SET min_reader = 2"))(t)
 }
 
 // scopes is how many subjects the reports of selectorLoad are about.
@@ -188,10 +181,7 @@ func names(list *unstructured.UnstructuredList) (names []string) {
 func stored(t *testing.T, s *server) map[string]unstructured.Unstructured {
 	t.Helper()
 	var client dynamic.ResourceInterface = s.client.Resource(policyReports)
-	list, err := client.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(client.List(t.Context(), metav1.ListOptions{}))(t)
 	found := map[string]unstructured.Unstructured{}
 	for _, item := range list.Items {
 		found[item.GetNamespace()+"/"+item.GetName()] = item
@@ -204,17 +194,12 @@ func awaitComplete(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(ctx, url))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	const question = `SELECT (SELECT bool_and(complete >= highest) FROM docket.total) AND NOT EXISTS (
 		SELECT FROM docket.object WHERE derived < (SELECT max(highest) FROM docket.total)) AND (SELECT min_reader FROM docket.revision) = $1`
 	for done := false; !done; {
-		if err := conn.QueryRow(ctx, question, engine.WritesFormat).Scan(&done); err != nil {
-			t.Fatalf("the index is not complete, or the format not allowed: %v", err)
-		}
+		testkit.NoError(t, conn.QueryRow(ctx, question, engine.WritesFormat).Scan(&done))
 		<-time.After(100 * time.Millisecond)
 	}
 }
