@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
@@ -56,19 +57,12 @@ func sqliteAt(path string) database {
 		settle:  func(testing.TB) {},
 		open: func(t testing.TB, cluster string) enginetest.Engine {
 			t.Helper()
-			e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return e
+			return testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: cluster}))(t)
 		},
 		connect: func(t testing.TB) *sql.DB {
 			t.Helper()
 			uri := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}
-			db, err := sql.Open("sqlite", uri.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := testkit.Must(sql.Open("sqlite", uri.String()))(t)
 			t.Cleanup(func() { _ = db.Close() })
 			return db
 		},
@@ -84,11 +78,7 @@ func postgresAt(location string) database {
 		explain: "EXPLAIN ANALYZE ",
 		open: func(t testing.TB, cluster string) enginetest.Engine {
 			t.Helper()
-			e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: cluster, MaxConns: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return e
+			return testkit.Must(postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: cluster, MaxConns: 2}))(t)
 		},
 		settle: func(t testing.TB) { settlePostgres(t, location) },
 		connect: func(t testing.TB) *sql.DB {
@@ -110,25 +100,15 @@ func settlePostgres(t testing.TB, location string) {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: row[0], MaxConns: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(e.Tally(t.Context()), e.Close()); err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: row[0], MaxConns: 2}))(t)
+		testkit.NoError(t, errors.Join(e.Tally(t.Context()), e.Close()))
 	}
-	if _, err := admin.ExecContext(t.Context(), "VACUUM (ANALYZE)"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(admin.ExecContext(t.Context(), "VACUUM (ANALYZE)"))(t)
 }
 
 func connectPostgres(t testing.TB, location string, parameters map[string]string) *sql.DB {
 	t.Helper()
-	config, err := pgx.ParseConfig(location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(pgx.ParseConfig(location))(t)
 	maps.Copy(config.RuntimeParams, parameters)
 	db := stdlib.OpenDB(*config)
 	t.Cleanup(func() { _ = db.Close() })
@@ -185,10 +165,7 @@ func fill(t testing.TB, db database, items iter.Seq[item]) {
 
 func operation(t testing.TB, it item) engine.Op {
 	t.Helper()
-	p, err := Project(it.report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Project(it.report))(t)
 	// The views don't read the value.
 	value := engine.Value{Data: []byte("{}"), Size: 2}
 	key := it.report.GetName()
@@ -203,10 +180,7 @@ func commit(t testing.TB, e engine.Engine, ops []engine.Op) {
 	if len(ops) == 0 {
 		return
 	}
-	batch, err := e.Commit(t.Context(), ops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	batch := testkit.Must(e.Commit(t.Context(), ops))(t)
 	for i, outcome := range batch.Outcomes {
 		if outcome.Revision == 0 {
 			t.Fatalf("%s was not created", ops[i].Key)

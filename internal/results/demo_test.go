@@ -29,9 +29,7 @@ const demoReports = 3000
 // rows, but where the page says that there are none.
 func TestQuestionsOnDemo(t *testing.T) {
 	t.Parallel()
-	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "sqlite3=sqlite3"))
 	asked := questions(t)
 	for _, db := range databases(t) {
 		t.Run(db.name, func(t *testing.T) {
@@ -77,9 +75,7 @@ func demo(t *testing.T) iter.Seq[item] {
 			if !ok {
 				continue // Ephemeral reports have no rows.
 			}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, made); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, made))
 			made.SetCreationTimestamp(metav1.NewTime(now))
 			if !yield(item{"default", resourceOf(made), made}) {
 				return

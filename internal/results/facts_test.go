@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // fact is a result about a subject, taken from the objects without Project.
@@ -217,9 +218,6 @@ func compactJSON(t testing.TB, text string) string {
 	if err := json.Unmarshal([]byte(text), &properties); err != nil {
 		t.Fatalf("properties %q: %v", text, err)
 	}
-	again, err := json.Marshal(properties)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(json.Marshal(properties))(t)
 	return string(again)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -52,19 +53,14 @@ func BenchmarkProject(b *testing.B) {
 		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Project(test.obj); err != nil {
-					b.Fatal(err)
-				}
+				testkit.Must(Project(test.obj))(b)
 			}
 		})
 		b.Run(test.name+"/ids", func(b *testing.B) {
 			b.ReportAllocs()
 			var sum int64
 			for b.Loop() {
-				p, err := Project(test.obj)
-				if err != nil {
-					b.Fatal(err)
-				}
+				p := testkit.Must(Project(test.obj))(b)
 				sum += identities(p)
 			}
 			if sum == 0 {

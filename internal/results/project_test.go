@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -211,16 +212,9 @@ func TestProjectOddValues(t *testing.T) {
 func check(t *testing.T, obj runtime.Object, want *engine.Projection) {
 	t.Helper()
 	before := obj.DeepCopyObject()
-	got, err := Project(obj)
-	if err != nil {
-		t.Fatalf("Project: %v", err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("projection (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(before, obj); diff != "" {
-		t.Errorf("Project changed the report:\n%s", diff)
-	}
+	got := testkit.Must(Project(obj))(t)
+	testkit.NoDiff(t, cmp.Diff(want, got), "projection (-want +got)")
+	testkit.NoDiff(t, cmp.Diff(before, obj), "Project changed the report")
 	if got != nil {
 		checkRows(t, got)
 	}
@@ -266,10 +260,7 @@ func TestProjectShares(t *testing.T) {
 			Resources: []report.ObjectReference{{Kind: "Pod", Name: fmt.Sprintf("pod-%d", i%100)}},
 		})
 	}
-	p, err := Project(&wgpolicy.PolicyReport{ReportBody: body})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Project(&wgpolicy.PolicyReport{ReportBody: body}))(t)
 	verdicts, subjects := map[*engine.Verdict]bool{}, map[*engine.Subject]bool{}
 	for _, row := range p.Results {
 		verdicts[row.Verdict], subjects[row.Subject] = true, true
@@ -339,10 +330,7 @@ func FuzzProject(f *testing.F) {
 		}
 		// Decoders repair text; objects that didn't come through one aren't repaired.
 		r.Name, r.UID = body, types.UID(strings.ToUpper(body))
-		p, err := Project(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Project(&r))(t)
 		checkRows(t, p)
 		again, err := Project(r.DeepCopy())
 		if err != nil || !p.Equal(again) {

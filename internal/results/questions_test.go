@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // question is one of docs/operate/sql.md, with its statement for each engine.
@@ -34,10 +35,7 @@ var (
 // questions reads docs/operate/sql.md.
 func questions(t testing.TB) []question {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operate/sql.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../docs/operate/sql.md"))(t)
 	var (
 		found []question
 		fence string
@@ -116,9 +114,7 @@ func TestQuestions(t *testing.T) {
 					if len(want) == 0 {
 						t.Fatalf("%s: the data set has no answer: the test would prove nothing", q.title)
 					}
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("%s (-want +got):\n%s", q.title, diff)
-					}
+					testkit.NoDiff(t, cmp.Diff(want, got), "%s (-want +got)", q.title)
 				})
 			}
 			testOtherOutcomes(t, db, facts, asked[15].statement[db.name])
@@ -176,10 +172,7 @@ func testWholeViews(t *testing.T, db database, facts *facts) {
 		},
 	} {
 		t.Run(test.view, func(t *testing.T) {
-			columns, got, err := ask(t.Context(), reader, "SELECT * FROM "+test.view)
-			if err != nil {
-				t.Fatal(err)
-			}
+			columns, got := testkit.Must2(ask(t.Context(), reader, "SELECT * FROM "+test.view))(t)
 			if diff := cmp.Diff(strings.Fields(test.columns), columns); diff != "" {
 				t.Fatalf("columns (-want +got):\n%s", diff)
 			}
@@ -204,9 +197,7 @@ func testSmallViews(t *testing.T, db database, facts *facts) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(facts.clusterRows(), got); diff != "" {
-			t.Errorf("clusters (-want +got):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(facts.clusterRows(), got), "clusters (-want +got)")
 		_, got, err = ask(t.Context(), reader, "SELECT count(*) FROM clusters WHERE first_seen IS NULL")
 		if err != nil || got[0][0] != "0" {
 			t.Errorf("%v clusters were never seen, %v", got, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -137,9 +138,7 @@ func medianOf(b *testing.B, do func() error) time.Duration {
 	var times []time.Duration
 	for range 5 {
 		start := time.Now()
-		if err := do(); err != nil {
-			b.Fatal(err)
-		}
+		testkit.NoError(b, do())
 		times = append(times, time.Since(start))
 	}
 	slices.Sort(times)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -23,15 +24,9 @@ func TestSchemaPage(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := t.TempDir() + "/docket.db"
-		e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "c"}))(t)
 		t.Cleanup(func() { _ = e.Close() })
-		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := testkit.Must(sql.Open("sqlite", path))(t)
 		t.Cleanup(func() { _ = db.Close() })
 		compareSchema(t, sqliteType, db, `SELECT t.name || '.' || c.name, c.type
 			FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
@@ -40,10 +35,7 @@ func TestSchemaPage(t *testing.T) {
 	t.Run("postgresql", func(t *testing.T) {
 		t.Parallel()
 		location := testenv.Postgres(t).Database(t)
-		e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: "c"}))(t)
 		t.Cleanup(func() { _ = e.Close() })
 		compareSchema(t, postgresType, connectPostgres(t, location, nil), `SELECT c.relname || '.' || a.attname, y.typname
 			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS y ON y.oid = a.atttypid
@@ -86,10 +78,7 @@ func compareSchema(t *testing.T, typeOf func(string) string, db *sql.DB, query s
 	for _, row := range rows {
 		got = append(got, strings.Join(row, " "))
 	}
-	page, err := os.ReadFile("../../docs/develop/formats/schema.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../docs/develop/formats/schema.md"))(t)
 	var want []string
 	table := ""
 	for line := range strings.Lines(string(page)) {
@@ -113,7 +102,5 @@ func compareSchema(t *testing.T, typeOf func(string) string, db *sql.DB, query s
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("docs/develop/formats/schema.md (-database +page):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(got, want), "docs/develop/formats/schema.md (-database +page)")
 }

@@ -21,6 +21,7 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 )
@@ -60,10 +61,7 @@ func TestViewsBearAnything(t *testing.T) {
 			if op, want := op.Projection, 6; len(op.Results) != want {
 				t.Fatalf("%d rows; want %d", len(op.Results), want)
 			}
-			outcome, err := e.Commit(t.Context(), append(testOps(t), op))
-			if err != nil {
-				t.Fatal(err)
-			}
+			outcome := testkit.Must(e.Commit(t.Context(), append(testOps(t), op)))(t)
 			if last := outcome.Outcomes[len(outcome.Outcomes)-1]; last.Revision == 0 {
 				t.Fatal("the absurd report was not created")
 			}
@@ -161,10 +159,7 @@ func TestPlans(t *testing.T) {
 func TestReaderRole(t *testing.T) {
 	t.Parallel()
 	location := testenv.Postgres(t).Database(t)
-	e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: "c"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	reader := connectPostgres(t, location, map[string]string{"role": "docket_reader"})
 	for _, view := range []string{"policy_results", "policy_report_summaries", "policy_result_counts", "policy_namespace_counts", "clusters", "sql_contract"} {
@@ -190,10 +185,7 @@ func TestMigrateWithoutRights(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewPostgres(t) // Roles belong to servers: a shared one has the role.
 	location := server.Database(t)
-	admin, err := pgx.Connect(t.Context(), location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := testkit.Must(pgx.Connect(t.Context(), location))(t)
 	t.Cleanup(func() { _ = admin.Close(t.Context()) })
 	execute := func(statement string) {
 		t.Helper()
@@ -203,20 +195,12 @@ func TestMigrateWithoutRights(t *testing.T) {
 	}
 	execute("CREATE ROLE modest LOGIN")
 	execute("CREATE SCHEMA docket AUTHORIZATION modest")
-	modest, err := url.Parse(location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	modest := testkit.Must(url.Parse(location))(t)
 	modest.User = url.User("modest")
-	e, err := postgres.Open(t.Context(), postgres.Options{URL: modest.String(), Cluster: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(postgres.Open(t.Context(), postgres.Options{URL: modest.String(), Cluster: "c"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	var roles int
-	if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_roles WHERE rolname = 'docket_reader'").Scan(&roles); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_roles WHERE rolname = 'docket_reader'").Scan(&roles))
 	if roles != 0 {
 		t.Fatal("there is a role docket_reader: the test proves nothing")
 	}
@@ -229,10 +213,7 @@ func TestMigrateWithoutRights(t *testing.T) {
 // remedy returns the statements that docs/operate/sql.md has for an administrator.
 func remedy(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operate/sql.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../docs/operate/sql.md"))(t)
 	const start, end = "    CREATE ROLE docket_reader NOLOGIN;", "TO docket_reader;\n\n"
 	_, rest, found := strings.Cut(string(page), start)
 	statements, _, closed := strings.Cut(rest, end)

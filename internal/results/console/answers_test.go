@@ -76,23 +76,15 @@ func comparisons() []comparison {
 func TestTwentyQuestions(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
-	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "sqlite3=sqlite3"))
 	var own uptest.Server
 	t.Cleanup(func() {
 		if err := own.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	config, err := own.Config(writeSample(sampled))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(own.Config(writeSample(sampled)))(t)
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
 	statements := statementsOfPage(t)
 	p := visitAt(t, config, nil)
 	p.open("#/questions")
@@ -105,9 +97,7 @@ func TestTwentyQuestions(t *testing.T) {
 		if status.More {
 			t.Fatalf("%s: not all groups are answered", c.question)
 		}
-		if diff := cmp.Diff(c.expected(rows(c.number)), c.found(status.Groups)); diff != "" {
-			t.Errorf("%d. %s (-SQL +API):\n%s", c.number, c.question, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(c.expected(rows(c.number)), c.found(status.Groups)), "%d. %s (-SQL +API)", c.number, c.question)
 	}
 	newest := answered(t, client, specOf(p, links["What failed most recently?"]))
 	var got, want []string
@@ -174,16 +164,10 @@ var (
 // except from the statement for single results.
 func statementsOfPage(t *testing.T) map[int]string {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/operate/sql.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../../docs/operate/sql.md"))(t)
 	found := map[int]string{}
 	for _, match := range statementPattern.FindAllStringSubmatch(string(page), -1) {
-		number, err := strconv.Atoi(match[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		number := testkit.Must(strconv.Atoi(match[1]))(t)
 		if found[number] = match[2]; number != 8 {
 			found[number] = limitPattern.ReplaceAllString(match[2], "")
 		}

@@ -42,10 +42,7 @@ const violations = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a'
 func TestAccessible(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
-	script, err := axe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testkit.Must(axe())(t)
 	p, cluster := visitMoody(t, nil)
 	for _, hash := range []string{
 		"#/overview", "#/results?namespace=shop&policy=no-root&result=all&sort=policy", "#/results?namespace=quiet", "#/heatmap", "#/questions", "#/clusters", "#/question?fleet=1&by=policy&number=clusters", "#/question?fleet=1&sort=timestamp",

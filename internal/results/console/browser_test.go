@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 	"github.com/docket-project/docket/internal/tools/chromium"
 )
@@ -93,10 +94,7 @@ type person struct {
 // visit signs in at a console of the server, whose requests pass through wrap.
 func visit(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) *person {
 	t.Helper()
-	shared, err := server.Config(writeReports)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := testkit.Must(server.Config(writeReports))(t)
 	return visitAt(t, shared, wrap)
 }
 
@@ -108,10 +106,7 @@ func visitAt(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) htt
 		config.Wrap(wrap)
 	}
 	info := Info{Cluster: config.Host, Context: "test", Namespace: "shop", Kubectl: []string{"kubectl"}, NewLink: "docket console --context test"}
-	console, err := New(config, info, []string{"localhost"}, clock.RealClock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	console := testkit.Must(New(config, info, []string{"localhost"}, clock.RealClock{}))(t)
 	listening := httptest.NewServer(console)
 	t.Cleanup(listening.Close)
 	p := &person{T: t, tab: browser.tab(t), console: console, base: listening.URL}

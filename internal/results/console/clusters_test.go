@@ -30,9 +30,7 @@ const ofNorth, ofSouth = 80, 30
 // of the database.
 func twoClusters(t *testing.T) (*rest.Config, string) {
 	t.Helper()
-	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "sqlite3=sqlite3"))
 	state := t.TempDir()
 	north := uptest.Server{Cluster: "north", State: state}
 	_, err := north.Config(writeSample(ofNorth))
@@ -45,10 +43,7 @@ func twoClusters(t *testing.T) (*rest.Config, string) {
 			t.Error(err)
 		}
 	})
-	config, err := south.Config(writeSample(ofSouth))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(south.Config(writeSample(ofSouth)))(t)
 	return config, filepath.Join(south.Dir(), "docket.db")
 }
 
@@ -88,12 +83,8 @@ func testClusters(t *testing.T, config *rest.Config, file string) {
 		servers = append(servers, row[1])
 		got = append(got, strings.Join(slices.Delete(row, 1, 3), " ")+"\n")
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the numbers of clusters (-SQL +page):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"0", "1"}, servers); diff != "" {
-		t.Errorf("servers of north and south: %s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "the numbers of clusters (-SQL +page)")
+	testkit.NoDiff(t, cmp.Diff([]string{"0", "1"}, servers), "servers of north and south")
 	if silent := eval[[]string](p, `[...document.querySelectorAll('tbody tr')].filter((tr) => tr.innerText.includes('silent')).map((tr) => tr.cells[0].querySelector('span').textContent)`); len(silent) != 1 || silent[0] != "north" {
 		t.Errorf("silent are %v, want north", silent)
 	}
@@ -143,10 +134,7 @@ func fleetComparisons() []comparison {
 // testFleetQuestions: what the console asks about all clusters has the answers that SQL has.
 func testFleetQuestions(t *testing.T, config *rest.Config, file string) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
 	statements := statementsOfPage(t)
 	p := visitAt(t, config, nil)
 	p.open("#/questions")

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
@@ -73,10 +74,7 @@ func follow(t *testing.T) *following {
 		}
 	})
 	f := &following{}
-	var err error
-	if f.config, err = own.Config(writeReports); err != nil {
-		t.Fatal(err)
-	}
+	f.config = testkit.Must(own.Config(writeReports))(t)
 	f.person = visitAt(t, f.config, func(next http.RoundTripper) http.RoundTripper {
 		f.cluster.next = next
 		return &f.cluster

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,18 +32,11 @@ const (
 func TestManyResults(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
-	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
-		t.Fatal(err)
-	}
-	script, err := axe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "sqlite3=sqlite3"))
+	script := testkit.Must(axe())(t)
 	state := t.TempDir()
 	file := filepath.Join(state, "state", "docket.db")
-	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Mkdir(filepath.Dir(file), 0o700))
 	fill := exec.CommandContext(t.Context(), testenv.Program(t, "fill"), "--database", "sqlite://"+file, "--objects", strconv.Itoa(*manyReports))
 	if output, err := fill.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", fill, err, output)
@@ -55,10 +47,7 @@ func TestManyResults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	config, err := large.Config(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(large.Config(nil))(t)
 	p := visitAt(t, config, nil)
 	row := sqlRows(t, file, `SELECT count(*) AS results, sum(result = 'fail') AS failures, sum(result IN ('fail', 'error', 'warn')) AS problems FROM policy_results`)[0]
 	if want := float64(17 * *manyReports); row["results"] != want {

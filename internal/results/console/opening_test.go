@@ -6,11 +6,12 @@ package console
 import (
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestOpening: a browser that opens the page is signed in, and nothing of it stays.
@@ -20,10 +21,7 @@ func TestOpening(t *testing.T) {
 	listening := httptest.NewServer(f.Console)
 	t.Cleanup(listening.Close)
 	parent := t.TempDir()
-	page, err := f.WriteOpening(strings.TrimPrefix(listening.URL, "http://"), filepath.Join(parent, "missing"), parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(f.WriteOpening(strings.TrimPrefix(listening.URL, "http://"), filepath.Join(parent, "missing"), parent))(t)
 	p := &person{T: t, tab: browser.tab(t), console: f.Console, base: listening.URL}
 	p.do(chromedp.Navigate("file://"+page), chromedp.WaitVisible(`nav`))
 	if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {

@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestPages(t *testing.T) {
@@ -233,9 +235,7 @@ func TestYAML(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v in:\n%s", err, text)
 	}
-	if err := json.Unmarshal([]byte(object), &want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(object), &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the YAML is another object (-want +got):\n%s\n%s", diff, text)
 	}

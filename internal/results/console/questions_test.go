@@ -145,23 +145,15 @@ func TestExport(t *testing.T) {
 // TestExportedFormulasAreText: by the rule of docket results.
 func TestExportedFormulasAreText(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../resultview/testdata/formulas.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile("../resultview/testdata/formulas.json"))(t)
 	var cells map[string]string
-	if err := json.Unmarshal(data, &cells); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(data, &cells))
 	var items []map[string]any
 	given := slices.Sorted(maps.Keys(cells))
 	for _, cell := range given {
 		items = append(items, map[string]any{"metadata": map[string]any{"namespace": cell}, "report": map[string]any{"kind": "PolicyReport"}, "message": cell})
 	}
-	argument, err := json.Marshal(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	argument := testkit.Must(json.Marshal(items))(t)
 	p := visit(t, nil)
 	text := eval[string](p, `import('/js/export.js').then((m) => m.csv(JSON.parse(%q)))`, argument)
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()

@@ -30,10 +30,7 @@ type relay struct {
 func newRelay(t *testing.T, to string) *relay {
 	t.Helper()
 	var listening net.ListenConfig
-	listener, err := listening.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(listening.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	r := &relay{listener: listener}
 	t.Cleanup(func() {
 		_ = listener.Close() // It has no error.
@@ -109,11 +106,7 @@ func startReplica(t *testing.T, database string) *rest.Config {
 			t.Error(err)
 		}
 	})
-	config, err := server.Config(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	return testkit.Must(server.Config(nil))(t)
 }
 
 // TestReplicaBehind: where the replica that tells of changes hears nothing of its database, what is shown is what was
@@ -126,17 +119,9 @@ func TestReplicaBehind(t *testing.T) {
 	between := newRelay(t, postgres.Addr())
 	f := &following{config: startReplica(t, database)}
 	second := startReplica(t, testenv.WithAddr(t, database, between.listener.Addr().String()))
-	if err := writeReports(t.Context(), f.config); err != nil {
-		t.Fatal(err)
-	}
-	at, err := url.Parse(second.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, err := rest.TransportFor(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, writeReports(t.Context(), f.config))
+	at := testkit.Must(url.Parse(second.Host))(t)
+	transport := testkit.Must(rest.TransportFor(second))(t)
 	f.person = visitAt(t, f.config, func(next http.RoundTripper) http.RoundTripper {
 		return &replicas{next, transport, at}
 	})

@@ -29,6 +29,7 @@ import (
 	"golang.org/x/image/font/gofont/gomono"
 	"golang.org/x/image/font/gofont/goregular"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 	"github.com/docket-project/docket/internal/tools/picture"
 )
@@ -96,10 +97,7 @@ func TestScreens(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	config, err := own.Config(writeSampleOf(ofScreens, theDay))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(own.Config(writeSampleOf(ofScreens, theDay)))(t)
 	p := visitAt(t, config, func(next http.RoundTripper) http.RoundTripper {
 		cluster, fleet := &moody{next: next}, trouble(ofThree)
 		cluster.mood.Store(&fleet)

@@ -22,7 +22,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/kit/connections"
-	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
@@ -59,11 +58,7 @@ func newFixture(t *testing.T) *fixture {
 func newConsole(t *testing.T, address string, c *clocktesting.FakePassiveClock) *Console {
 	t.Helper()
 	config := &rest.Config{Host: address, BearerToken: "secret"}
-	console, err := New(config, Info{Cluster: address, Kubectl: []string{"kubectl"}}, []string{"localhost"}, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return console
+	return testkit.Must(New(config, Info{Cluster: address, Kubectl: []string{"kubectl"}}, []string{"localhost"}, c))(t)
 }
 
 // request sends one to a console, changed by edits.
@@ -83,10 +78,7 @@ func request(c *Console, method, target, body string, edits ...func(*http.Reques
 // signIn opens the link.
 func signIn(t *testing.T, c *Console) func(*http.Request) {
 	t.Helper()
-	link, err := url.Parse(c.Link(host))
-	if err != nil {
-		t.Fatal(err)
-	}
+	link := testkit.Must(url.Parse(c.Link(host)))(t)
 	answer := request(c, http.MethodGet, link.RequestURI(), "").Result()
 	if answer.StatusCode != http.StatusOK || len(answer.Cookies()) != 1 {
 		t.Fatalf("the link: %s, cookies %v; want 200 and a cookie", answer.Status, answer.Cookies())
@@ -335,9 +327,7 @@ func TestClusterErrors(t *testing.T) {
 	away := newConsole(t, fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t)), f.clock)
 	answer := request(away, http.MethodGet, "/api/v1/namespaces", "", signIn(t, away))
 	var status metav1.Status
-	if err := json.Unmarshal(answer.Body.Bytes(), &status); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer.Body.Bytes(), &status))
 	if answer.Code != http.StatusBadGateway || !strings.Contains(status.Message, "connection refused") {
 		t.Errorf("a cluster that is away: %d %q; want 502 and why", answer.Code, status.Message)
 	}
@@ -346,10 +336,7 @@ func TestClusterErrors(t *testing.T) {
 // serving has requests to a console answered until end is called.
 func serving(t *testing.T, c *Console) (address string, end func()) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ended <- c.Serve(ctx, listener) }()
@@ -383,10 +370,7 @@ func TestServeEnds(t *testing.T) {
 		t.Errorf("the page without a cookie: %s, %v; want 401", response.Status, err)
 	}
 	// As browsers do, ahead of their requests.
-	silent, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := testkit.Must(net.Dial("tcp", address))(t)
 	defer func() { _ = silent.Close() }()
 	end()
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // largest bounds the files that a browser loads, in bytes.
@@ -23,10 +25,7 @@ var colour = regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`)
 // TestContrast computes the contrast between all texts and their backgrounds, light and dark.
 func TestContrast(t *testing.T) {
 	t.Parallel()
-	style, err := web.ReadFile("web/console.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	style := testkit.Must(web.ReadFile("web/console.css"))(t)
 	light, dark, found := strings.Cut(string(style), "@media (prefers-color-scheme: dark)")
 	dark, _, ended := strings.Cut(dark, "* { box-sizing")
 	if !found || !ended {
@@ -66,10 +65,7 @@ func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
 	sum := 0.0
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		value, err := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := testkit.Must(strconv.ParseUint(hex[2*i:2*i+2], 16, 8))(t)
 		part := float64(value) / 255
 		if part <= 0.04045 {
 			part /= 12.92
@@ -86,7 +82,7 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	forbidden := regexp.MustCompile(`https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|setAttribute\('on|style="`)
 	size := 0
-	err := fs.WalkDir(web, ".", func(path string, entry fs.DirEntry, err error) error {
+	testkit.NoError(t, fs.WalkDir(web, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -96,10 +92,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s has %s", path, match)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if size == 0 || size > largest {
 		t.Errorf("the files have %d bytes, want at most %d", size, largest)
 	}

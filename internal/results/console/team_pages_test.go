@@ -14,15 +14,14 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTeamPages: behind a proxy the pages say who is signed in, and what to do when that ends.
 func TestTeamPages(t *testing.T) {
 	t.Parallel()
-	config, err := server.Config(writeReports)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(server.Config(writeReports))(t)
 	o := options(SignInToken)
 	o.Hosts = []string{"localhost"}
 	console, err := NewTeam(t.Context(), rest.CopyConfig(config), Info{Context: "east", Kubectl: []string{"kubectl"}}, nil, o, clock.RealClock{})

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -66,14 +66,9 @@ func newTeamOf(t *testing.T, o Options, answer http.HandlerFunc) *team {
 	if len(o.Hosts) == 0 {
 		o.Hosts = []string{teamHost}
 	}
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, o.Validate())
 	config := &rest.Config{Host: cluster.URL, BearerToken: "the-console-s-own"}
-	console, err := NewTeam(t.Context(), config, Info{Context: "east", Kubectl: []string{"kubectl"}}, nil, o, clock.RealClock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	console := testkit.Must(NewTeam(t.Context(), config, Info{Context: "east", Kubectl: []string{"kubectl"}}, nil, o, clock.RealClock{}))(t)
 	f.Team = console
 	return f
 }
@@ -373,10 +368,7 @@ func TestTeamIsToldNoAddresses(t *testing.T) {
 	config := &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t))}
 	o := options(SignInToken)
 	o.Hosts = []string{teamHost}
-	console, err := NewTeam(t.Context(), config, Info{}, nil, o, clock.RealClock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	console := testkit.Must(NewTeam(t.Context(), config, Info{}, nil, o, clock.RealClock{}))(t)
 	answer := (&team{Team: console}).ask(http.MethodGet, namespaces, bearer("alice"))
 	if text := answer.Body.String(); answer.Code != http.StatusBadGateway || strings.Contains(text, "127.0.0.1") || !strings.Contains(text, "the log of the console says why") {
 		t.Errorf("a cluster that is away: %d %s", answer.Code, text)

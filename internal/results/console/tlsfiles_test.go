@@ -23,6 +23,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // encryptedTeam is a console on loopback with certificates in files.
@@ -36,27 +37,18 @@ type encryptedTeam struct {
 
 func newAuthority(t *testing.T, name string) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewAuthority(name, time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewAuthority(name, time.Now(), time.Hour))(t)
 }
 
 func writeFile(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, content, 0o600))
 }
 
 // renew writes a certificate for the console.
 func (e *encryptedTeam) renew(t *testing.T) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewServing(e.serving, []string{"127.0.0.1"}, time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := testkit.Must(certificate.NewServing(e.serving, []string{"127.0.0.1"}, time.Now(), time.Hour))(t)
 	writeFile(t, e.options.TLSCertFile, pair.CertificatePEM)
 	writeFile(t, e.options.TLSPrivateKeyFile, pair.KeyPEM)
 	return pair
@@ -71,10 +63,7 @@ func startEncrypted(t *testing.T, proxies *certificate.Pair) *encryptedTeam {
 	e.renew(t)
 	writeFile(t, e.options.ProxyClientCAFile, proxies.CertificatePEM)
 	e.team = newTeam(t, e.options)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	e.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -95,14 +84,8 @@ func (e *encryptedTeam) client(t *testing.T, authority *certificate.Pair, name s
 	roots.AddCert(e.serving.Certificate)
 	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	if authority != nil {
-		pair, err := certificate.NewClient(authority, name, time.Now(), time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := testkit.Must(certificate.NewClient(authority, name, time.Now(), time.Hour))(t)
+		key := testkit.Must(tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM))(t)
 		// Also where the server names other authorities.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &key, nil }
 	}
@@ -126,10 +109,7 @@ func (e *encryptedTeam) say(t *testing.T, client *http.Client, path, person stri
 		t.Fatal(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // It was only read.
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(body)
 }
 
@@ -227,9 +207,7 @@ func TestFilesOfNoUse(t *testing.T) {
 	}
 	writeFile(t, o.TLSPrivateKeyFile, e.serving.KeyPEM) // Of another certificate.
 	wants("--tls-cert-file")
-	if err := os.Remove(o.TLSPrivateKeyFile); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Remove(o.TLSPrivateKeyFile))
 	wants("--tls-private-key-file")
 }
 
@@ -242,20 +220,14 @@ func TestTokensAlone(t *testing.T) {
 	cluster.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 	cluster.StartTLS()
 	t.Cleanup(cluster.Close)
-	own, err := certificate.NewClient(newAuthority(t, "cluster"), "console", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(certificate.NewClient(newAuthority(t, "cluster"), "console", time.Now(), time.Hour))(t)
 	config := &rest.Config{Host: cluster.URL, TLSClientConfig: rest.TLSClientConfig{
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cluster.Certificate().Raw}), CertData: own.CertificatePEM, KeyData: own.KeyPEM,
 	}}
 	for signIn, want := range map[string]int{SignInToken: 0, SignInHeaders: 1} {
 		o := options(signIn)
 		o.Hosts = []string{teamHost}
-		console, err := NewTeam(t.Context(), config, Info{}, nil, o, clock.RealClock{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		console := testkit.Must(NewTeam(t.Context(), config, Info{}, nil, o, clock.RealClock{}))(t)
 		shown = 0
 		answer := (&team{Team: console}).ask(http.MethodGet, namespaces, bearer("alice"), with("X-Forwarded-User", "alice"))
 		if answer.Code != http.StatusOK || shown != want {
@@ -272,10 +244,7 @@ func TestReadyUntilTheCertificateEnds(t *testing.T) {
 	e := &encryptedTeam{serving: newAuthority(t, "serving"), options: options(SignInToken)}
 	e.options.Hosts, e.options.TLSCertFile, e.options.TLSPrivateKeyFile = []string{teamHost}, filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
 	e.renew(t)
-	console, err := NewTeam(t.Context(), &rest.Config{Host: "https://cluster"}, Info{}, nil, e.options, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	console := testkit.Must(NewTeam(t.Context(), &rest.Config{Host: "https://cluster"}, Info{}, nil, e.options, now))(t)
 	probed := &team{Team: console}
 	for _, ready := range []int{http.StatusOK, http.StatusServiceUnavailable} {
 		if live, got := probed.ask(http.MethodGet, "/livez").Code, probed.ask(http.MethodGet, "/readyz").Code; live != http.StatusOK || got != ready {

@@ -150,10 +150,7 @@ func TestFewResults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	config, err := small.Config(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(small.Config(nil))(t)
 	p := visitAt(t, config, nil)
 	pages := []string{"#/overview", "#/results", "#/heatmap", "#/policy?policy=few", "#/resource?namespace=default&kind=Pod&name=small", "#/report?namespace=default&kind=PolicyReport&name=small"}
 	for i, text := range []string{
@@ -163,9 +160,7 @@ func TestFewResults(t *testing.T) {
 		p.wants(text)
 		p.sound()
 	}
-	if err := writeFew(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, writeFew(t.Context(), config))
 	for i, text := range []string{"20 failures", "1–20 of 20", "few", "20 of 20 results fail", "20 results of 1 source", "rule: rule-19"} {
 		p.open(pages[i])
 		p.wants(text)

@@ -60,25 +60,18 @@ func BenchmarkRead(b *testing.B) {
 	r, _ := many()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.read(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(r.read(b.Context()))(b)
 	}
 }
 
 // BenchmarkScrape is the part of a scrape that is about results.
 func BenchmarkScrape(b *testing.B) {
 	r, _ := many()
-	all, err := r.read(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	all := testkit.Must(r.read(b.Context()))(b)
 	shown.Store(&all)
 	defer shown.Store(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := legacyregistry.DefaultGatherer.Gather(); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(legacyregistry.DefaultGatherer.Gather())(b)
 	}
 }

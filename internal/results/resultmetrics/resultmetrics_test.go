@@ -45,10 +45,7 @@ func (c *counter) Count(_ context.Context, q engine.CountQuery) (engine.Counts, 
 // scraped returns the series as Prometheus gets them.
 func scraped(t *testing.T) map[string]float64 {
 	t.Helper()
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(legacyregistry.DefaultGatherer.Gather())(t)
 	found := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != "docket_policy_results" {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestSummaries(t *testing.T) {
@@ -25,17 +26,11 @@ func TestSummaries(t *testing.T) {
 		items[0].FailBySeverity["high"] != 1 || items[0].FailBySeverity["critical"] != 1 {
 		t.Errorf("got %+v", items)
 	}
-	cluster, err := storageOf[*summaryStorage](t, e, "clusterpolicysummaries").Get(t.Context(), "kyverno.labels", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := testkit.Must(storageOf[*summaryStorage](t, e, "clusterpolicysummaries").Get(t.Context(), "kyverno.labels", nil))(t)
 	if got := cluster.(*v1alpha1.ClusterPolicySummary); got.Namespaces != 2 || got.FailingNamespaces != 1 || got.Total != 4 {
 		t.Errorf("got %+v", got)
 	}
-	namespace, err := storageOf[*summaryStorage](t, e, "namespacesummaries").Get(inNamespace(t, "shop"), "shop", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	namespace := testkit.Must(storageOf[*summaryStorage](t, e, "namespacesummaries").Get(inNamespace(t, "shop"), "shop", nil))(t)
 	if got := namespace.(*v1alpha1.NamespaceSummary); got.Policies != 2 || got.FailingPolicies != 1 || got.Total != 4 {
 		t.Errorf("got %+v", got)
 	}
@@ -51,10 +46,7 @@ func TestResourceSummaries(t *testing.T) {
 	r := storageOf[*summaryStorage](t, e, "resourcesummaries")
 	list := func(namespace, fields string) []v1alpha1.ResourceSummary {
 		t.Helper()
-		list, err := r.List(inNamespace(t, namespace), options(t, "", fields, 0, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(r.List(inNamespace(t, namespace), options(t, "", fields, 0, "")))(t)
 		return list.(*v1alpha1.ResourceSummaryList).Items
 	}
 	if got := len(list("", "")); got != 3 {
@@ -115,10 +107,7 @@ func TestSummaryPages(t *testing.T) {
 	r := storageOf[*summaryStorage](t, example(), "policysummaries")
 	var got []string
 	for token, first := "", true; first || token != ""; first = false {
-		list, err := r.List(inNamespace(t, ""), options(t, "", "", 1, token))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(r.List(inNamespace(t, ""), options(t, "", "", 1, token)))(t)
 		page := list.(*v1alpha1.PolicySummaryList)
 		for _, item := range page.Items {
 			got = append(got, item.Namespace+"/"+item.Policy)
@@ -150,19 +139,13 @@ func TestPolicyNames(t *testing.T) {
 func TestQuery(t *testing.T) {
 	e := example()
 	query := &v1alpha1.ResultQuery{Spec: v1alpha1.ResultQuerySpec{Filter: `result == "fail"`, GroupBy: []string{"severity"}}}
-	answered, err := storageOf[*queryStorage](t, e, "resultqueries").Create(t.Context(), query, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answered := testkit.Must(storageOf[*queryStorage](t, e, "resultqueries").Create(t.Context(), query, nil, nil))(t)
 	groups := answered.(*v1alpha1.ResultQuery).Status.Groups
 	if len(groups) != 2 || groups[0].By["severity"] != "critical" || groups[0].Results != 1 || groups[1].By["severity"] != "high" {
 		t.Errorf("got %+v", groups)
 	}
 	local := &v1alpha1.LocalResultQuery{}
-	answered, err = storageOf[*queryStorage](t, e, "localresultqueries").Create(inNamespace(t, "bank"), local, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answered = testkit.Must(storageOf[*queryStorage](t, e, "localresultqueries").Create(inNamespace(t, "bank"), local, nil, nil))(t)
 	if groups := answered.(*v1alpha1.LocalResultQuery).Status.Groups; len(groups) != 1 || groups[0].Results != 2 {
 		t.Errorf("of one namespace: got %+v", groups)
 	}

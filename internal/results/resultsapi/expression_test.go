@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -39,10 +40,7 @@ func exampleRows() []row {
 
 // TestExpressionsMeanWhatCELSays compares what is selected with what the library for CEL says of the same rows.
 func TestExpressionsMeanWhatCELSays(t *testing.T) {
-	env, err := expressions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := testkit.Must(expressions())(t)
 	for _, text := range []string{
 		`true`, `false`, `!true`,
 		`result == "fail"`, `"fail" == result`, `result != "fail"`, `!(result == "fail")`,
@@ -63,23 +61,14 @@ func TestExpressionsMeanWhatCELSays(t *testing.T) {
 		`timestamp("2026-11-24T12:00:00Z") < timestamp`, `now - duration("1h") >= timestamp`, `timestamp < now + duration("1s")`,
 	} {
 		t.Run(text, func(t *testing.T) {
-			filter, err := compileExpression(text, questionTime)
-			if err != nil {
-				t.Fatal(err)
-			}
+			filter := testkit.Must(compileExpression(text, questionTime))(t)
 			checked, issues := env.Compile(text)
 			if issues.Err() != nil {
 				t.Fatal(issues.Err())
 			}
-			program, err := env.Program(checked)
-			if err != nil {
-				t.Fatal(err)
-			}
+			program := testkit.Must(env.Program(checked))(t)
 			for i, r := range exampleRows() {
-				want, _, err := program.Eval(r.variables())
-				if err != nil {
-					t.Fatal(err)
-				}
+				want, _ := testkit.Must2(program.Eval(r.variables()))(t)
 				if got := filter.Match(func(f engine.Field) string { return r.texts[f] }, r.seconds); got != want.Value() {
 					t.Errorf("row %d: got %v, and CEL says %v", i, got, want)
 				}
@@ -114,10 +103,7 @@ func (r row) variables() map[string]any {
 // TestExpressionsOfResultsWithoutTime: they are neither before nor after anything.
 func TestExpressionsOfResultsWithoutTime(t *testing.T) {
 	for _, text := range []string{`report.created < now`, `report.created != now`, `timestamp < now`, `timestamp > timestamp("0001-01-01T00:00:00Z")`, `timestamp != now`} {
-		filter, err := compileExpression(text, questionTime)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := testkit.Must(compileExpression(text, questionTime))(t)
 		if filter.Match(func(engine.Field) string { return "0" }, 0) {
 			t.Errorf("%s selects a result without a time", text)
 		}
@@ -129,10 +115,7 @@ func TestExpressionsOfMissingProperties(t *testing.T) {
 	for text, want := range map[string]bool{
 		`properties["a"] == ""`: true, `properties["a"] != ""`: false, `properties.a.startsWith("")`: true, `properties["a"] in ["b"]`: false,
 	} {
-		filter, err := compileExpression(text, questionTime)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := testkit.Must(compileExpression(text, questionTime))(t)
 		if got := filter.Match(func(engine.Field) string { return "" }, 0); got != want {
 			t.Errorf("%s: got %t", text, got)
 		}
@@ -186,18 +169,13 @@ func FuzzExpressions(f *testing.F) {
 	f.Add(`result == "fail" && (severity in ["high"] || !scored)`)
 	f.Add(`properties["score"] == "8.0" || properties["artifact.repository"].startsWith("library/")`)
 	f.Add(`timestamp >= now - duration("24h") && subject.name.contains("web")`)
-	env, err := expressions()
-	if err != nil {
-		f.Fatal(err)
-	}
+	env := testkit.Must(expressions())(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		filter, err := compileExpression(text, questionTime)
 		if err != nil || filter == nil {
 			return
 		}
-		if err := filter.Check(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, filter.Check())
 		checked, issues := env.Compile(text)
 		if issues.Err() != nil {
 			t.Fatal(issues.Err())

@@ -138,10 +138,7 @@ func TestSimpleQuestionBesideMany(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := testkit.Must(open())(t)
 			defer func() { _ = e.Close() }()
 			const reports, simple = 2500, 1000
 			fill(t, e, reports)
@@ -198,13 +195,9 @@ func fill(t *testing.T, e engine.Engine, reports int64) {
 		ops = append(ops, enginetest.Report(n+1))
 	}
 	for batch := range slices.Chunk(ops, 250) {
-		if _, err := e.Commit(t.Context(), batch); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(e.Commit(t.Context(), batch))(t)
 	}
-	if err := errors.Join(e.Tally(t.Context()), e.Analyze(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(e.Tally(t.Context()), e.Analyze(t.Context())))
 }
 
 // askAllTheTime has ann ask the same several times at once until stop is called, which returns how many answers she

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -160,10 +161,7 @@ func TestClusterSummaries(t *testing.T) {
 	s := &source{questions: testFleet(), cluster: "east", timeout: questionTimeout}
 	s.namespaced, s.global = projected([]string{"wgpolicyk8s.io"})
 	lister := clusterSummaries(s).(rest.Lister)
-	object, err := lister.List(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(lister.List(t.Context(), nil))(t)
 	list := object.(*v1alpha1.ClusterSummaryList)
 	var got []string
 	for _, c := range list.Items {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -62,10 +63,7 @@ func TestQueryByProperty(t *testing.T) {
 	if want := `[map[properties["a"]:b properties["é.x"]:] 7]`; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	table, err := queryTable("ResultQuery").ConvertToTable(t.Context(), query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(queryTable("ResultQuery").ConvertToTable(t.Context(), query, nil))(t)
 	if got, want := fmt.Sprintln(table.ColumnDefinitions[0].Name, table.ColumnDefinitions[1].Name, table.Rows[0].Cells), "a é.x [b  7]\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

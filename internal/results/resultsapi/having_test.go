@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -74,10 +75,7 @@ func TestQueryHaving(t *testing.T) {
 	if fmt.Sprint(got) != "[map[policy:labels] 4]" || query.Status.More {
 		t.Errorf("got %v, more %t", got, query.Status.More)
 	}
-	table, err := queryTable("ResultQuery").ConvertToTable(t.Context(), query, &metav1.TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(queryTable("ResultQuery").ConvertToTable(t.Context(), query, &metav1.TableOptions{}))(t)
 	var columns []string
 	for _, column := range table.ColumnDefinitions {
 		columns = append(columns, column.Name)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -92,24 +93,15 @@ func inNamespace(t *testing.T, namespace string) context.Context {
 // options of a list; selectors are as clients write them.
 func options(t *testing.T, label, field string, limit int64, token string) *metainternalversion.ListOptions {
 	t.Helper()
-	l, err := labels.Parse(label)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fields.ParseSelector(field)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(labels.Parse(label))(t)
+	f := testkit.Must(fields.ParseSelector(field))(t)
 	return &metainternalversion.ListOptions{LabelSelector: l, FieldSelector: f, Limit: limit, Continue: token}
 }
 
 // listed returns the results of a list as NAMESPACE/REPORT/INDEX, in order.
 func listed(t *testing.T, r *resultStorage, namespace string, o *metainternalversion.ListOptions) []string {
 	t.Helper()
-	list, err := r.List(inNamespace(t, namespace), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(r.List(inNamespace(t, namespace), o))(t)
 	return shown(t, list.(*v1alpha1.PolicyResultList).Items)
 }
 
@@ -169,10 +161,7 @@ func TestSelectors(t *testing.T) {
 
 func TestLabelsAreThoseThatSelect(t *testing.T) {
 	r := storageOf[*resultStorage](t, example(), "policyresults")
-	list, err := r.List(inNamespace(t, ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(r.List(inNamespace(t, ""), nil))(t)
 	for _, item := range list.(*v1alpha1.PolicyResultList).Items {
 		for key, value := range item.Labels {
 			found := listed(t, r, item.Namespace, options(t, key+"="+value, "", 0, ""))
@@ -187,10 +176,7 @@ func TestLabelsAreThoseThatSelect(t *testing.T) {
 func TestNamesAreThoseOfAnySelector(t *testing.T) {
 	r := storageOf[*resultStorage](t, example(), "policyresults")
 	named := func(selector string) map[v1alpha1.ReportReference]string {
-		list, err := r.List(inNamespace(t, "shop"), options(t, "", selector, 0, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(r.List(inNamespace(t, "shop"), options(t, "", selector, 0, "")))(t)
 		names := map[v1alpha1.ReportReference]string{}
 		for _, item := range list.(*v1alpha1.PolicyResultList).Items {
 			names[item.Report] = item.Name
@@ -214,10 +200,7 @@ func TestNamesAreThoseOfAnySelector(t *testing.T) {
 // TestPages: whatever the size of pages, each result is on one of them, in the same order.
 func TestPages(t *testing.T) {
 	r := storageOf[*resultStorage](t, example(), "policyresults")
-	whole, err := r.List(inNamespace(t, ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Must(r.List(inNamespace(t, ""), nil))(t)
 	var want []string
 	for _, item := range whole.(*v1alpha1.PolicyResultList).Items {
 		want = append(want, item.Namespace+"/"+item.Name)
@@ -226,10 +209,7 @@ func TestPages(t *testing.T) {
 		for limit := int64(1); limit < 8; limit++ {
 			var got []string
 			for token, first := "", true; first || token != ""; first = false {
-				list, err := r.List(inNamespace(t, ""), options(t, "", selector, limit, token))
-				if err != nil {
-					t.Fatal(err)
-				}
+				list := testkit.Must(r.List(inNamespace(t, ""), options(t, "", selector, limit, token)))(t)
 				page := list.(*v1alpha1.PolicyResultList)
 				if page.Consistency != v1alpha1.ConsistencySnapshot {
 					t.Errorf("nothing has changed, and a page is %s", page.Consistency)
@@ -267,10 +247,7 @@ func TestPagesWhileReportsAreWritten(t *testing.T) {
 	seen := map[string]int{}
 	var last *v1alpha1.PolicyResultList
 	for token, first := "", true; first || token != ""; first = false {
-		list, err := r.List(inNamespace(t, "shop"), options(t, "", "", 3, token))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(r.List(inNamespace(t, "shop"), options(t, "", "", 3, token)))(t)
 		last = list.(*v1alpha1.PolicyResultList)
 		for _, item := range last.Items {
 			seen[item.Policy]++
@@ -290,10 +267,7 @@ func TestPagesWhileReportsAreWritten(t *testing.T) {
 func TestGet(t *testing.T) {
 	e := example()
 	r := storageOf[*resultStorage](t, e, "policyresults")
-	list, err := r.List(inNamespace(t, ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(r.List(inNamespace(t, ""), nil))(t)
 	for _, item := range list.(*v1alpha1.PolicyResultList).Items {
 		got, err := r.Get(inNamespace(t, item.Namespace), item.Name, nil)
 		if err != nil {
@@ -334,10 +308,7 @@ func TestGetAmongMany(t *testing.T) {
 func TestObject(t *testing.T) {
 	e := example()
 	global := storageOf[*resultStorage](t, e, "clusterpolicyresults")
-	list, err := global.List(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(global.List(t.Context(), nil))(t)
 	items := list.(*v1alpha1.ClusterPolicyResultList).Items
 	if len(items) != 1 {
 		t.Fatalf("got %d results outside of namespaces", len(items))
@@ -403,14 +374,8 @@ func TestDatabaseAway(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	r := storageOf[*resultStorage](t, example(), "policyresults")
-	list, err := r.List(inNamespace(t, "bank"), options(t, "", "", 1, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := r.ConvertToTable(t.Context(), list, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(r.List(inNamespace(t, "bank"), options(t, "", "", 1, "")))(t)
+	table := testkit.Must(r.ConvertToTable(t.Context(), list, nil))(t)
 	var narrow []string
 	for _, column := range table.ColumnDefinitions {
 		if column.Priority == 0 {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -31,10 +32,7 @@ func timed() *fakeEngine {
 func ordered(t *testing.T, e *fakeEngine, filter string, order v1alpha1.ResultOrder) (*v1alpha1.ResultQuery, []string) {
 	t.Helper()
 	query := &v1alpha1.ResultQuery{Spec: v1alpha1.ResultQuerySpec{Filter: filter, Results: &order}}
-	answered, err := storageOf[*queryStorage](t, e, "resultqueries").Create(t.Context(), query, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answered := testkit.Must(storageOf[*queryStorage](t, e, "resultqueries").Create(t.Context(), query, nil, nil))(t)
 	query = answered.(*v1alpha1.ResultQuery)
 	var all []string
 	for _, r := range query.Status.Results {
@@ -108,10 +106,7 @@ func TestOrderedPages(t *testing.T) {
 func TestOrderedLocally(t *testing.T) {
 	query, _ := ordered(t, timed(), "", v1alpha1.ResultOrder{Limit: 1})
 	local := &v1alpha1.LocalResultQuery{Spec: v1alpha1.ResultQuerySpec{Results: &v1alpha1.ResultOrder{Continue: query.Status.Continue}}}
-	answered, err := storageOf[*queryStorage](t, timed(), "localresultqueries").Create(inNamespace(t, "bank"), local, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answered := testkit.Must(storageOf[*queryStorage](t, timed(), "localresultqueries").Create(inNamespace(t, "bank"), local, nil, nil))(t)
 	found := answered.(*v1alpha1.LocalResultQuery).Status.Results
 	if len(found) != 2 || found[0].Namespace != "bank" || found[1].Namespace != "bank" {
 		t.Errorf("got %+v", found)
@@ -184,10 +179,7 @@ func TestOrderErrors(t *testing.T) {
 func TestOrderedTable(t *testing.T) {
 	query, _ := ordered(t, timed(), "", v1alpha1.ResultOrder{Limit: 2})
 	r := storageOf[*queryStorage](t, timed(), "resultqueries")
-	table, err := r.ConvertToTable(t.Context(), query, &metav1.TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(r.ConvertToTable(t.Context(), query, &metav1.TableOptions{}))(t)
 	if len(table.ColumnDefinitions) < 6 || table.ColumnDefinitions[4].Name != "Subject" || table.ResourceVersion != "7" {
 		t.Errorf("got the columns %+v", table.ColumnDefinitions)
 	}

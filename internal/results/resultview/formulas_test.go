@@ -11,33 +11,22 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestFormulasAreText: the console's export is tested with the same cells.
 func TestFormulasAreText(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/formulas.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile("testdata/formulas.json"))(t)
 	var cells map[string]string
-	if err := json.Unmarshal(data, &cells); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(data, &cells))
 	for cell, want := range cells {
 		var out strings.Builder
-		w, err := newCSV(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(newCSV(&out))(t)
 		result := &v1alpha1.PolicyResult{}
 		result.Namespace, result.Message = cell, cell
-		if err := w.Write(result); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, w.Write(result))
+		testkit.NoError(t, w.Close())
 		rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 		if err != nil || len(rows) != 2 || rows[1][1] != want || rows[1][15] != want {
 			t.Errorf("%q became %q, %v; want %q", cell, rows, err, want)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTopOfAllClusters: there is a column for the number of clusters, but where clusters are what is ranked.
@@ -21,9 +22,7 @@ func TestTopOfAllClusters(t *testing.T) {
 	}}}
 	for ranking, want := range map[Ranking]string{ByPolicy: "SOURCE POLICY CLUSTERS RESULTS kyverno labels 2 30", ByCluster: "CLUSTER RESULTS east 30"} {
 		var out bytes.Buffer
-		if err := c.client().Top(t.Context(), &out, Extent{AllClusters: true}, ranking, Selection{}, 7); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, c.client().Top(t.Context(), &out, Extent{AllClusters: true}, ranking, Selection{}, 7))
 		words := strings.Fields(out.String())
 		if got := strings.Join(words[:len(words)-1], " "); got != want {
 			t.Errorf("%s: got\n%s, want the words %s and a bar", ranking, &out, want)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kit/sarif"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func result(namespace, policy, outcome, severity, subject string) v1alpha1.PolicyResult {
@@ -134,9 +135,7 @@ func TestPagesAndLimit(t *testing.T) {
 func TestSelectors(t *testing.T) {
 	c := &cluster{t: t}
 	by := Selection{Results: []string{"fail", "warn"}, Policies: []string{"Pod Security"}, Rule: "r", Subject: "Pod/web"}
-	if _, err := c.client().Results(t.Context(), Place{}, by, 0, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(c.client().Results(t.Context(), Place{}, by, 0, nil))(t)
 	want := url.Values{
 		"limit":         {strconv.Itoa(pageSize)},
 		"labelSelector": {v1alpha1.LabelResult + " in (fail,warn)," + v1alpha1.LabelPolicy + " in (" + v1alpha1.LabelValue("Pod Security") + ")"},
@@ -171,9 +170,7 @@ func TestWhy(t *testing.T) {
 		result("", "cluster", "warn", "", "Deployment/web"),
 	}}
 	var out bytes.Buffer
-	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", false))
 	const want = `Deployment/web: 3 fail, 1 warn, 1 pass
 
 FAIL cve / check  (critical, kyverno)
@@ -212,9 +209,7 @@ func TestTop(t *testing.T) {
 		{By: map[string]string{"source": "kyverno", "policy": "labels"}, Results: 30}, {By: map[string]string{"source": "trivy", "policy": "cve"}, Results: 1},
 	}}}
 	var out bytes.Buffer
-	if err := c.client().Top(t.Context(), &out, Extent{}, ByPolicy, Selection{Results: []string{"fail"}}, 7); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.client().Top(t.Context(), &out, Extent{}, ByPolicy, Selection{Results: []string{"fail"}}, 7))
 	if c.spec.Filter != `result in ["fail"]` || c.spec.OrderBy != "results" || !c.spec.Descending || c.spec.Limit != 7 {
 		t.Errorf("asked for %+v", c.spec)
 	}
@@ -235,9 +230,7 @@ func TestTopMessages(t *testing.T) {
 		{By: map[string]string{"source": "kyverno"}, Results: 1},
 	}}}
 	var out bytes.Buffer
-	if err := c.client().Top(t.Context(), &out, Extent{Namespace: "shop"}, ByMessage, Selection{}, 7); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.client().Top(t.Context(), &out, Extent{Namespace: "shop"}, ByMessage, Selection{}, 7))
 	if !slices.Equal(c.spec.GroupBy, []string{"source", "message"}) {
 		t.Errorf("asked for %+v", c.spec)
 	}
@@ -278,18 +271,11 @@ func TestFormats(t *testing.T) {
 	outputs := map[Format]string{}
 	for _, name := range Formats() {
 		var out bytes.Buffer
-		w, err := NewWriter(&out, Format(name), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(NewWriter(&out, Format(name), true))(t)
 		for i := range results {
-			if err := w.Write(results[i].DeepCopy()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, w.Write(results[i].DeepCopy()))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, w.Close())
 		outputs[Format(name)] = out.String()
 	}
 	for _, name := range []Format{Table, Wide} {
@@ -334,10 +320,7 @@ func TestEmptyLists(t *testing.T) {
 func TestMissingGroup(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	client, err := NewClient(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(NewClient(&rest.Config{Host: server.URL}))(t)
 	if _, err := client.Results(t.Context(), Place{}, Selection{}, 0, nil); err == nil || !strings.Contains(err.Error(), "docket bootstrap") {
 		t.Errorf("got the error %v", err)
 	}
