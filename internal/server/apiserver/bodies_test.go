@@ -32,10 +32,7 @@ const (
 // largeBody returns a report of nearly as many bytes as are allowed. Its name is the placeholder NAME.
 func largeBody(t *testing.T) []byte {
 	t.Helper()
-	data, err := json.Marshal(report("NAME", 1).Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(report("NAME", 1).Object))(t)
 	head, tail, _ := bytes.Cut(data, []byte(`"results":[`))
 	one, _, _ := bytes.Cut(tail, []byte("]"))
 	one = bytes.Replace(one, []byte(`"message":"`), []byte(`"message":"`+strings.Repeat("a longer text ", 22)), 1)
@@ -137,10 +134,7 @@ func (r smallRequests) String() string {
 // small reads a report over and over, and creates others beside that, every 5 ms, until done.
 func (s *testServer) small(t *testing.T, done <-chan time.Time) smallRequests {
 	t.Helper()
-	body, err := json.Marshal(report("NAME", 17).Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(json.Marshal(report("NAME", 17).Object))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var r smallRequests
@@ -264,9 +258,7 @@ func TestSlowBodies(t *testing.T) {
 				}
 				slow <- strings.Join([]string{response.Proto, response.Status, fmt.Sprint(response.Body.Close())}, " ")
 			}()
-			if _, err := writer.Write([]byte("{")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(writer.Write([]byte("{")))(t)
 			large := []byte(strings.Repeat(" ", 1<<20-1000) + body(`"bad"`, `"large"`))
 			testkit.Eventually(t, "the slow request has its turn", func() bool {
 				return s.do(t, http.MethodPost, reportsPath("ns", "")+"?dryRun=All", large).StatusCode == http.StatusTooManyRequests
@@ -275,9 +267,7 @@ func TestSlowBodies(t *testing.T) {
 			testkit.Eventually(t, "the slow request has lost its turn", func() bool {
 				return s.do(t, http.MethodPost, reportsPath("ns", ""), large).StatusCode == http.StatusCreated
 			})
-			if err := writer.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, writer.Close())
 			// A connection of HTTP/1.1 ends with its request.
 			if got := <-slow; protocol == "HTTP/2.0" && !strings.HasPrefix(got, protocol+" 408 ") {
 				t.Errorf("the slow request got %s", got)
@@ -301,10 +291,7 @@ func TestStrangersTakeNoTurn(t *testing.T) {
 	}
 	for range 20 {
 		reader, _ := endless()
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.Host+reportsPath("ns", ""), reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(http.NewRequestWithContext(ctx, http.MethodPost, s.config.Host+reportsPath("ns", ""), reader))(t)
 		request.GetBody = endless // The server ends the connection of somebody unknown: what was sent meanwhile is sent again.
 		response, err := stranger.Do(request)
 		if err != nil {

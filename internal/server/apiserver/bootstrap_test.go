@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
@@ -26,14 +27,9 @@ import (
 // authorityFile writes an authority that was made at the given time for a day.
 func authorityFile(t *testing.T, madeAt time.Time) string {
 	t.Helper()
-	pair, err := certificate.NewAuthority("test", madeAt, 24*time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := testkit.Must(certificate.NewAuthority("test", madeAt, 24*time.Hour))(t)
 	path := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(path, pair.CertificatePEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, pair.CertificatePEM, 0o600))
 	return path
 }
 
@@ -42,10 +38,7 @@ func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	ca := authorityFile(t, time.Now())
 	s := startServer(t, databases()["sqlite"](t), func(o *apiserver.Options) { o.BootstrapCAFile = ca })
-	bundle, err := os.ReadFile(ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bundle := testkit.Must(os.ReadFile(ca))(t)
 	for name, test := range map[string]struct {
 		path, accept string
 		change       func(*bootstrap.Parameters)
@@ -74,14 +67,9 @@ func TestBootstrap(t *testing.T) {
 			if test.change != nil {
 				test.change(&parameters)
 			}
-			want, err := bootstrap.Print(parameters, test.format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testkit.Must(bootstrap.Print(parameters, test.format))(t)
 			answer := s.do(t, http.MethodGet, "/bootstrap/"+test.path, nil, "Accept: "+test.accept).want(t, http.StatusOK)
-			if diff := cmp.Diff(string(want), string(answer.body)); diff != "" {
-				t.Errorf("the endpoint shows something else (-printed +shown):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(string(want), string(answer.body)), "the endpoint shows something else (-printed +shown)")
 			if got := answer.Header.Get("Content-Type"); got != "application/"+string(test.format) {
 				t.Errorf("Content-Type %q for %s", got, test.format)
 			}
@@ -93,13 +81,9 @@ func TestBootstrap(t *testing.T) {
 	t.Run("index", func(t *testing.T) {
 		t.Parallel()
 		var list metav1.RootPaths
-		if err := json.Unmarshal(s.do(t, http.MethodGet, "/bootstrap", nil).want(t, http.StatusOK).body, &list); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, json.Unmarshal(s.do(t, http.MethodGet, "/bootstrap", nil).want(t, http.StatusOK).body, &list))
 		want := []string{"/bootstrap/openreports.io", "/bootstrap/reports.kyverno.io", "/bootstrap/results.docket.dev", "/bootstrap/wgpolicyk8s.io"}
-		if diff := cmp.Diff(want, list.Paths); diff != "" {
-			t.Errorf("paths (-want +got):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, list.Paths), "paths (-want +got)")
 	})
 	t.Run("head", func(t *testing.T) {
 		t.Parallel()
@@ -171,15 +155,11 @@ func TestBootstrapAuthority(t *testing.T) {
 	file := authorityFile(t, time.Now())
 	with := startServer(t, databases()["sqlite"](t), func(o *apiserver.Options) { o.BootstrapCAFile = file })
 	first := with.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
-	if err := os.Rename(authorityFile(t, time.Now()), file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Rename(authorityFile(t, time.Now()), file))
 	if second := with.do(t, http.MethodGet, path, nil).want(t, http.StatusOK); string(first.body) == string(second.body) {
 		t.Error("a new authority is not shown")
 	}
-	if err := os.Rename(authorityFile(t, time.Now().Add(-48*time.Hour)), file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Rename(authorityFile(t, time.Now().Add(-48*time.Hour)), file))
 	expired := with.do(t, http.MethodGet, path, nil).want(t, http.StatusInternalServerError)
 	if !strings.Contains(string(expired.body), "--bootstrap-ca-file") || !strings.Contains(string(expired.body), "is expired") {
 		t.Errorf("an authority past its end:\n%s", expired.body)
@@ -191,9 +171,7 @@ func TestBootstrapAuthority(t *testing.T) {
 func TestBootstrapCAFile(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(key, []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(key, []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600))
 	for name, test := range map[string]struct{ file, want string }{
 		"none":         {"", ""},
 		"good":         {authorityFile(t, time.Now()), ""},

@@ -177,18 +177,9 @@ func (c *trustingCluster) startReplica(t *testing.T, now *clocktesting.FakeClock
 	options := clusterOptions(t, c.start(t))
 	options.Storage.Cluster = apiserver.ClusterAuto
 	options.Certificate.Secret, options.Certificate.Namespace, options.Certificate.Clock = "docket-serving", "docket-system", now
-	config, err := options.Complete().Config(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	completed, err := config.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := completed.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(options.Complete().Config(t.Context()))(t)
+	completed := testkit.Must(config.Complete())(t)
+	server := testkit.Must(completed.New(t.Context()))(t)
 	return runServer(t, server)
 }
 
@@ -350,10 +341,7 @@ func TestCertificateIsRenewedWhileServing(t *testing.T) {
 // certificateErrors is the value of the counter.
 func certificateErrors(t *testing.T) float64 {
 	t.Helper()
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(legacyregistry.DefaultGatherer.Gather())(t)
 	for _, family := range families {
 		if family.GetName() == "docket_apiserver_certificate_errors_total" {
 			return family.GetMetric()[0].GetCounter().GetValue()
@@ -399,10 +387,7 @@ func TestCertificateWhileTheClusterIsAway(t *testing.T) { // Errors are counted 
 func TestCertificateTakesOver(t *testing.T) {
 	t.Parallel()
 	cluster, now := newTrustingCluster(), clocktesting.NewFakeClock(time.Now())
-	other, err := certificate.NewAuthority("docket bootstrap", now.Now(), 24*time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(certificate.NewAuthority("docket bootstrap", now.Now(), 24*time.Hour))(t)
 	foreign := cluster.services["v1.reports.kyverno.io"]
 	_ = unstructured.SetNestedField(foreign.Object, "reports-server", "spec", "service", "name")
 	for _, service := range cluster.services {

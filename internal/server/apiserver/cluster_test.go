@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
@@ -208,9 +209,7 @@ func (c *fakeCluster) start(t *testing.T) string {
 		Contexts:       map[string]*clientcmdapi.Context{"c": {Cluster: "c"}},
 		CurrentContext: "c",
 	}
-	if err := clientcmd.WriteToFile(config, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(config, path))
 	return path
 }
 
@@ -303,9 +302,7 @@ func TestAdmissionProbe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, config.Unmet); diff != "" {
-				t.Errorf("left out (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, config.Unmet), "left out (-want +got)")
 			flowOff := slices.ContainsFunc(test.want, func(u apiserver.Unmet) bool { return u.Part == "PriorityAndFairness" })
 			if (config.Generic.FlowControl == nil) != flowOff {
 				t.Errorf("priority and fairness is on: %v", config.Generic.FlowControl != nil)
@@ -321,28 +318,16 @@ func TestServeInCluster(t *testing.T) {
 	cluster := newestCluster().without("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
 	options := clusterOptions(t, cluster.start(t))
 	options.Storage.Cluster = apiserver.ClusterAuto
-	config, err := options.Complete().Config(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(options.Complete().Config(t.Context()))(t)
 	if config.Database.Cluster != "cluster-uid" {
 		t.Errorf("the cluster is called %q in the database, want the UID of kube-system", config.Database.Cluster)
 	}
-	completed, err := config.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := completed.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	completed := testkit.Must(config.Complete())(t)
+	server := testkit.Must(completed.New(t.Context()))(t)
 	s := runServer(t, server)
 	mustCreate(t, s.reports("ns"), report("a", 1))
 
-	stranger, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+reportsPath("ns", "a"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+reportsPath("ns", "a"), nil))(t)
 	stranger.Header.Set("Authorization", "Bearer not-the-token")
 	response, err := anonymousClient(t, server).Do(stranger)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/docket-project/docket/internal/kit/connections"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestConnectionsOfServerAreBounded: those that send nothing give way, the oldest first; a watch stays.
@@ -37,16 +37,12 @@ func TestConnectionsOfServerAreBounded(t *testing.T) {
 	defer watched.Stop()
 	silent := make([]net.Conn, 30)
 	for i := range silent {
-		if silent[i], err = (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String()); err != nil {
-			t.Fatal(err)
-		}
+		silent[i] = testkit.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String()))(t)
 		defer func() { _ = silent[i].Close() }()
 	}
 	for i, conn := range silent[:20] {
 		// The library closes all after 32 s.
-		if err := conn.SetReadDeadline(time.Now().Add(25 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, conn.SetReadDeadline(time.Now().Add(25*time.Second)))
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("connection %d is not closed: %v", i, err)
 		}

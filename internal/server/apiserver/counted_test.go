@@ -23,14 +23,8 @@ func TestObjectsAreCounted(t *testing.T) {
 			}
 			first.stop()
 
-			config, err := configure(t.Context(), url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, err := config.New(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := testkit.Must(configure(t.Context(), url))(t)
+			server := testkit.Must(config.New(t.Context()))(t)
 			runServer(t, server)
 			testkit.Eventually(t, "the reports are counted", func() bool {
 				stats, err := config.Generic.StorageObjectCountTracker.Get(policyReports.GroupResource().String())

@@ -76,10 +76,7 @@ func (s *testServer) startList(t *testing.T, http2 bool) io.Reader {
 	if !http2 {
 		config.NextProtos = []string{"http/1.1"}
 	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	t.Cleanup(client.CloseIdleConnections)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil)
 	if err != nil {

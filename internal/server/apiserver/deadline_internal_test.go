@@ -15,6 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/server/filters"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestDeadlineAfterAnswer: the timeout filter of Kubernetes answers a request while its handler still runs.
@@ -49,9 +51,7 @@ func TestDeadlineAfterAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = io.Copy(io.Discard, response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(err, response.Body.Close()))
 	close(answered)
 	<-ended
 	if response.ProtoMajor != 2 || response.StatusCode != http.StatusGatewayTimeout {

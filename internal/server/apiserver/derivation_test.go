@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/imports"
@@ -41,10 +42,7 @@ func TestDerivationIsPinned(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			url := databases()[engine](t)
-			db, err := sql.Open(rows.driver, strings.Replace(url, "sqlite://", "file:", 1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := testkit.Must(sql.Open(rows.driver, strings.Replace(url, "sqlite://", "file:", 1)))(t)
 			t.Cleanup(func() { _ = db.Close() })
 			dump := func() string {
 				var out strings.Builder
@@ -58,23 +56,12 @@ func TestDerivationIsPinned(t *testing.T) {
 				createPinned(t, reports)
 				written := dump()
 				if *update {
-					if err := os.WriteFile(golden, []byte(written), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					testkit.NoError(t, os.WriteFile(golden, []byte(written), 0o600))
 				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), written); diff != "" {
-					t.Errorf("derived rows (-golden +now):\n%s", diff)
-				}
-				if err := reports.Store.RebuildResults(t.Context(), nil); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(written, dump()); diff != "" {
-					t.Errorf("rebuilt rows (-written +rebuilt):\n%s", diff)
-				}
+				want := testkit.Must(os.ReadFile(golden))(t)
+				testkit.NoDiff(t, cmp.Diff(string(want), written), "derived rows (-golden +now)")
+				testkit.NoError(t, reports.Store.RebuildResults(t.Context(), nil))
+				testkit.NoDiff(t, cmp.Diff(written, dump()), "rebuilt rows (-written +rebuilt)")
 			})
 		})
 	}
@@ -88,17 +75,9 @@ func createPinned(t *testing.T, reports *apiserver.Reports) {
 			continue
 		}
 		for _, name := range []string{"first", "second"} {
-			data, err := json.Marshal(pinnedReport(name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			object, _, err := imports.Decode(kind, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := reports.Storage().Create(t.Context(), kind, object); err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Must(json.Marshal(pinnedReport(name)))(t)
+			object, _ := testkit.Must2(imports.Decode(kind, data))(t)
+			testkit.NoError(t, reports.Storage().Create(t.Context(), kind, object))
 		}
 	}
 }
@@ -111,28 +90,18 @@ func writeTable(t *testing.T, db *sql.DB, table, query string, out *strings.Buil
 		t.Fatal(err)
 	}
 	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	columns := testkit.Must(rows.Columns())(t)
 	fmt.Fprintln(out, table, strings.Join(columns, " "))
 	for rows.Next() {
 		values, pointers := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			pointers[i] = &values[i]
 		}
-		if err := rows.Scan(pointers...); err != nil {
-			t.Fatal(err)
-		}
-		row, err := json.Marshal(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, rows.Scan(pointers...))
+		row := testkit.Must(json.Marshal(values))(t)
 		fmt.Fprintf(out, "  %s\n", row)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, rows.Err())
 }
 
 func pinnedReport(name string) *unstructured.Unstructured {

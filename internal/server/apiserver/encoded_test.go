@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/reports/registry"
@@ -55,10 +56,7 @@ func onReports(t *testing.T, database string, use func(*apiserver.Reports)) {
 	t.Helper()
 	options := apiserver.NewStorageOptions()
 	options.Database = database
-	reports, err := apiserver.OpenReports(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reports := testkit.Must(apiserver.OpenReports(t.Context(), options))(t)
 	defer func() {
 		if err := reports.Close(); err != nil {
 			t.Error(err)
@@ -79,10 +77,7 @@ const (
 // fillOddly stores n reports whose metadata is of every form, with up to the given number of results.
 func fillOddly(t *testing.T, storage imports.Storage, kind registry.Kind, n, results int) {
 	t.Helper()
-	of, err := sample.KindOf(kind.GroupVersionKind.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := testkit.Must(sample.KindOf(kind.GroupVersionKind.Kind))(t)
 	cluster := sample.Cluster{Seed: 7, Now: time.Now()}
 	var group errgroup.Group
 	group.SetLimit(64)
@@ -105,9 +100,7 @@ func fillOddly(t *testing.T, storage imports.Storage, kind registry.Kind, n, res
 			return storage.Create(t.Context(), kind, decoded)
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, group.Wait())
 }
 
 // dress gives the i-th report the metadata that others lack.
@@ -142,14 +135,8 @@ func compareEncoded(t *testing.T, kind registry.Kind, served *registry.REST) {
 	encoder := jsonEncoder(t)
 	everywhere := genericapirequest.WithNamespace(t.Context(), "")
 	for name, options := range encodedLists(t, served) {
-		decoded, err := served.List(everywhere, options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		encoded, err := served.List(document.WithEncoded(everywhere), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		decoded := testkit.Must(served.List(everywhere, options))(t)
+		encoded := testkit.Must(served.List(document.WithEncoded(everywhere), options))(t)
 		if _, ok := encoded.(*document.EncodedList); !ok {
 			t.Fatalf("the list is a %T", encoded)
 		}
@@ -163,14 +150,8 @@ func compareEncoded(t *testing.T, kind registry.Kind, served *registry.REST) {
 			ctx = genericapirequest.WithNamespace(ctx, fmt.Sprintf("team-%d", i%3))
 		}
 		name := fmt.Sprintf("report-%04d", i)
-		decoded, err := served.Get(ctx, name, &metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		encoded, err := served.Get(document.WithEncoded(ctx), name, &metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		decoded := testkit.Must(served.Get(ctx, name, &metav1.GetOptions{}))(t)
+		encoded := testkit.Must(served.Get(document.WithEncoded(ctx), name, &metav1.GetOptions{}))(t)
 		if _, ok := encoded.(*document.Encoded); !ok {
 			t.Fatalf("the report is a %T", encoded)
 		}
@@ -181,20 +162,13 @@ func compareEncoded(t *testing.T, kind registry.Kind, served *registry.REST) {
 // encodedLists are the options of lists, by what is special about them.
 func encodedLists(t *testing.T, served *registry.REST) map[string]*metainternalversion.ListOptions {
 	t.Helper()
-	first, err := served.List(t.Context(), &metainternalversion.ListOptions{Limit: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(served.List(t.Context(), &metainternalversion.ListOptions{Limit: 7}))(t)
 	meta, ok := first.(metav1.ListInterface)
 	if !ok {
 		t.Fatalf("the list is a %T", first)
 	}
 	label := func(text string) labels.Selector {
-		selector, err := labels.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return selector
+		return testkit.Must(labels.Parse(text))(t)
 	}
 	return map[string]*metainternalversion.ListOptions{
 		"all":      {},
@@ -215,10 +189,7 @@ func encodedLists(t *testing.T, served *registry.REST) map[string]*metainternalv
 
 func jsonEncoder(t *testing.T) runtime.Encoder {
 	t.Helper()
-	scheme, err := registry.NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := testkit.Must(registry.NewScheme())(t)
 	serializer := document.NewSerializer(registry.NewCodecs(scheme))
 	info, ok := runtime.SerializerInfoForMediaType(serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	if !ok {
@@ -230,12 +201,8 @@ func jsonEncoder(t *testing.T) runtime.Encoder {
 func sameAnswer(t *testing.T, what string, encoder runtime.Encoder, decoded, encoded runtime.Object) {
 	t.Helper()
 	var want, got bytes.Buffer
-	if err := encoder.Encode(decoded, &want); err != nil {
-		t.Fatal(err)
-	}
-	if err := encoder.Encode(encoded, &got); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, encoder.Encode(decoded, &want))
+	testkit.NoError(t, encoder.Encode(encoded, &got))
 	if !bytes.Equal(want.Bytes(), got.Bytes()) {
 		at := 0
 		for at < min(want.Len(), got.Len()) && want.Bytes()[at] == got.Bytes()[at] {
@@ -258,9 +225,7 @@ func TestIndentedAnswers(t *testing.T) {
 			s.do(t, http.MethodGet, path+"?pretty=true", nil),
 		} {
 			var compact bytes.Buffer
-			if err := json.Compact(&compact, answer.want(t, http.StatusOK).body); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, json.Compact(&compact, answer.want(t, http.StatusOK).body))
 			if want := bytes.TrimSpace(plain.body); !bytes.Equal(compact.Bytes(), want) || bytes.Count(answer.body, []byte("\n")) < 10 {
 				t.Errorf("got\n%s\nwant, indented,\n%s", answer.body, want)
 			}
@@ -285,10 +250,7 @@ func TestCompressedLists(t *testing.T) {
 			t.Errorf("a list of %d bytes is not compressed: %v", len(plain.body), packed.Header)
 			continue
 		}
-		reader, err := gzip.NewReader(bytes.NewReader(packed.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := testkit.Must(gzip.NewReader(bytes.NewReader(packed.body)))(t)
 		if body, err := io.ReadAll(reader); err != nil || !bytes.Equal(body, plain.body) {
 			t.Errorf("%d bytes and %v, want the %d of the plain list", len(body), err, len(plain.body))
 		}

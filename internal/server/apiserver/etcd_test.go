@@ -64,10 +64,7 @@ func newEtcd(t testing.TB, change ...func(*embed.Config)) *etcdServer {
 // start starts it with the data that it had.
 func (e *etcdServer) start(t testing.TB) {
 	t.Helper()
-	running, err := embed.StartEtcd(e.config)
-	if err != nil {
-		t.Fatalf("start etcd: %v", err)
-	}
+	running := testkit.Must(embed.StartEtcd(e.config))(t)
 	e.running = running
 	testkit.Receive(t, "etcd is ready", running.Server.ReadyNotify())
 }
@@ -97,10 +94,7 @@ func (e *etcdServer) value(t testing.TB, key string) []byte {
 // keys are all that begin with prefix.
 func (e *etcdServer) keys(t testing.TB, prefix string) []string {
 	t.Helper()
-	answer, err := e.client(t).Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(e.client(t).Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly()))(t)
 	var keys []string
 	for _, pair := range answer.Kvs {
 		keys = append(keys, string(pair.Key))
@@ -112,15 +106,9 @@ func (e *etcdServer) client(t testing.TB) *clientv3.Client {
 	t.Helper()
 	config := clientv3.Config{Endpoints: []string{e.config.ListenClientUrls[0].String()}, Logger: zap.NewNop()}
 	if !e.config.ClientTLSInfo.Empty() {
-		var err error
-		if config.TLS, err = e.config.ClientTLSInfo.ClientConfig(); err != nil {
-			t.Fatal(err)
-		}
+		config.TLS = testkit.Must(e.config.ClientTLSInfo.ClientConfig())(t)
 	}
-	client, err := clientv3.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(clientv3.New(config))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -133,17 +121,13 @@ func TestEtcdKeys(t *testing.T) {
 		s := startServer(t, etcd.url(), func(o *apiserver.Options) { o.Storage.Cluster = cluster })
 		mustCreate(t, s.reports("ns"), report("of-"+cluster, 1))
 		all := mustList(t, s.client.Resource(policyReports), metav1.ListOptions{})
-		if diff := cmp.Diff([]string{"of-" + cluster}, names(all)); diff != "" {
-			t.Errorf("reports of cluster %s (-want +got):\n%s", cluster, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff([]string{"of-" + cluster}, names(all)), "reports of cluster %s (-want +got)", cluster)
 	}
 	want := []string{
 		"/docket/east/wgpolicyk8s.io/policyreports/ns/of-east",
 		"/docket/west/wgpolicyk8s.io/policyreports/ns/of-west",
 	}
-	if diff := cmp.Diff(want, etcd.keys(t, "/docket/")); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, etcd.keys(t, "/docket/")), "keys (-want +got)")
 	stored := etcd.value(t, want[0])
 	var object unstructured.Unstructured
 	if err := json.Unmarshal(stored, &object.Object); err != nil {
@@ -167,13 +151,8 @@ func TestEtcdNamespaces(t *testing.T) {
 		mustCreate(t, s.reports(namespace), report("x", 1))
 		mustCreate(t, s.reports(namespace), report("z.9", 1))
 	}
-	got, err := s.Namespaces(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("namespaces (-want +got):\n%s", diff)
-	}
+	got := testkit.Must(s.Namespaces(t.Context()))(t)
+	testkit.NoDiff(t, cmp.Diff(want, got), "namespaces (-want +got)")
 }
 
 // TestEtcdKeepsReports: a server without its process's memory.
@@ -203,9 +182,7 @@ func TestEtcdCompacted(t *testing.T) {
 	mustDelete(t, first.reports("ns"), "d")
 	last := mustCreate(t, first.reports("ns"), report("e", 1))
 	first.stop() // Its watch cache would serve the past for a while.
-	if _, err := etcd.client(t).Compact(t.Context(), int64(version(t, last))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(etcd.client(t).Compact(t.Context(), int64(version(t, last))))(t)
 
 	client := startServer(t, etcd.url()).reports("ns")
 	_, err := client.List(t.Context(), metav1.ListOptions{Limit: 2, Continue: page.GetContinue()})
@@ -214,9 +191,7 @@ func TestEtcdCompacted(t *testing.T) {
 		t.Fatalf("continue below history: %v, want 410 with a token to go on with", err)
 	}
 	rest := mustList(t, client, metav1.ListOptions{Continue: status.Status().ListMeta.Continue})
-	if diff := cmp.Diff([]string{"c", "e"}, names(rest)); diff != "" {
-		t.Errorf("the inconsistent rest (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{"c", "e"}, names(rest)), "the inconsistent rest (-want +got)")
 	event := nextAny(t, mustWatch(t, client, metav1.ListOptions{ResourceVersion: page.GetResourceVersion()}))
 	if event.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(event.Object)) {
 		t.Errorf("watch below history: %s %v, want an ERROR event with 410", event.Type, event.Object)
@@ -317,9 +292,7 @@ func TestEtcdRole(t *testing.T) {
 		err = errors.Join(err, userErr, grantErr)
 	}
 	_, enableErr := client.AuthEnable(t.Context())
-	if err := errors.Join(err, enableErr); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(err, enableErr))
 	s := startServer(t, complete)
 	stream := mustWatch(t, s.reports("ns"), metav1.ListOptions{})
 	mustCreate(t, s.reports("ns"), report("a", 1))
@@ -336,28 +309,17 @@ func TestEtcdRole(t *testing.T) {
 // writeCertificate writes a certificate that signed itself, for servers and clients.
 func writeCertificate(t testing.TB, certificateFile, keyFile string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "etcd"}, DNSNames: []string{"localhost"},
 		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
+	keyPEM := testkit.Must(keyutil.MarshalPrivateKeyToPEM(private))(t)
 	certificatePEM := pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
-	if err := errors.Join(os.WriteFile(certificateFile, certificatePEM, 0o600), os.WriteFile(keyFile, keyPEM, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(os.WriteFile(certificateFile, certificatePEM, 0o600), os.WriteFile(keyFile, keyPEM, 0o600)))
 }
 
 // TestEtcdAuthentication: an etcd that wants to know who we are doesn't change its
@@ -369,9 +331,7 @@ func TestEtcdAuthentication(t *testing.T) {
 	_, userErr := client.UserAdd(t.Context(), "root", "secret")
 	_, grantErr := client.UserGrantRole(t.Context(), "root", "root")
 	_, enableErr := client.AuthEnable(t.Context())
-	if err := errors.Join(userErr, grantErr, enableErr); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(userErr, grantErr, enableErr))
 	_, err := newServer(t.Context(), etcd.url())
 	if err == nil || !strings.Contains(err.Error(), "authentication turned on") {
 		t.Errorf("got %v, want an error that says what to do", err)

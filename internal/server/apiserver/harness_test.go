@@ -59,10 +59,7 @@ type testServer struct {
 // startServer runs a server on a database until the test ends.
 func startServer(t testing.TB, databaseURL string, change ...func(*apiserver.Options)) *testServer {
 	t.Helper()
-	server, err := newServer(t.Context(), databaseURL, change...)
-	if err != nil {
-		t.Fatalf("start a server: %v", err)
-	}
+	server := testkit.Must(newServer(t.Context(), databaseURL, change...))(t)
 	return runServer(t, server)
 }
 
@@ -76,13 +73,8 @@ func runServer(t testing.TB, server *apiserver.Server) *testServer {
 		stop()
 	}
 	t.Cleanup(s.stop)
-	var err error
-	if s.http, err = rest.HTTPClientFor(s.config); err != nil {
-		t.Fatal(err)
-	}
-	if s.client, err = dynamic.NewForConfigAndClient(s.config, s.http); err != nil {
-		t.Fatal(err)
-	}
+	s.http = testkit.Must(rest.HTTPClientFor(s.config))(t)
+	s.client = testkit.Must(dynamic.NewForConfigAndClient(s.config, s.http))(t)
 	s.waitReady(t)
 	return s
 }
@@ -143,10 +135,7 @@ func authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision,
 
 func listenLoopback(t testing.TB) net.Listener {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() }) // Closed by the server, if one ran.
 	return listener
 }
@@ -154,10 +143,7 @@ func listenLoopback(t testing.TB) net.Listener {
 // anonymousClient trusts the server and has no token.
 func anonymousClient(t testing.TB, server *apiserver.Server) *http.Client {
 	t.Helper()
-	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(server.Generic.LoopbackClientConfig))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(rest.AnonymousClientConfig(server.Generic.LoopbackClientConfig)))(t)
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }
@@ -295,19 +281,12 @@ func mustDelete(t testing.TB, client dynamic.ResourceInterface, name string) {
 
 func mustList(t testing.TB, client dynamic.ResourceInterface, options metav1.ListOptions) *unstructured.UnstructuredList {
 	t.Helper()
-	list, err := client.List(t.Context(), options)
-	if err != nil {
-		t.Fatalf("list: %v", err)
-	}
-	return list
+	return testkit.Must(client.List(t.Context(), options))(t)
 }
 
 func mustWatch(t testing.TB, client dynamic.ResourceInterface, options metav1.ListOptions) watch.Interface {
 	t.Helper()
-	w, err := client.Watch(t.Context(), options)
-	if err != nil {
-		t.Fatalf("watch: %v", err)
-	}
+	w := testkit.Must(client.Watch(t.Context(), options))(t)
 	t.Cleanup(w.Stop)
 	return w
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 	"github.com/docket-project/docket/internal/store"
@@ -36,9 +37,7 @@ func TestHoldBindsReplicasThatDoNotKnowIt(t *testing.T) {
 	})
 	learn := func() {
 		t.Helper()
-		if _, err := late.load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(late.load(t.Context()))(t)
 	}
 	// admit lets a request in at the late replica.
 	admit := func() *http.Request {
@@ -57,15 +56,11 @@ func TestHoldBindsReplicasThatDoNotKnowIt(t *testing.T) {
 	}
 	hold := func(hold imports.Hold) {
 		t.Helper()
-		if err := early.set(t.Context(), imports.HoldRequest{Groups: []string{group}, Hold: hold}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, early.set(t.Context(), imports.HoldRequest{Groups: []string{group}, Hold: hold}))
 	}
 	learn()
 	underWay := admit()
-	if err := write(underWay, "before"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, write(underWay, "before"))
 	hold(imports.HoldWait)
 	for name, request := range map[string]*http.Request{"under-way": underWay, "later": admit()} {
 		if err := write(request, name); !apierrors.IsServiceUnavailable(err) {

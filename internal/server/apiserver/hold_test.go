@@ -5,7 +5,6 @@ package apiserver_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -31,10 +30,7 @@ const asPlain = "Authorization: Bearer " + plainToken
 func TestHoldIsForUsers(t *testing.T) {
 	t.Parallel()
 	s, _ := startHeld(t)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+reportsPath("ns", ""), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+reportsPath("ns", ""), http.NoBody))(t)
 	response, err := anonymousClient(t, s.Server).Do(request)
 	if err != nil {
 		t.Fatal(err)

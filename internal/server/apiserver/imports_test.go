@@ -6,7 +6,6 @@ package apiserver_test
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,9 +69,7 @@ func TestImportOutcomes(t *testing.T) {
 		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"b","namespace":"ns/other"}}},
 		{"group":"wgpolicyk8s.io","resource":"policyreports","mode":"mirror","delete":{"name":"b","namespace":"a.b"}}]}`)).want(t, http.StatusOK)
 	var response imports.Response
-	if err := json.Unmarshal(answer.body, &response); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer.body, &response))
 	for i, want := range []imports.Result{imports.Created, imports.Failed, imports.Failed, imports.Failed, imports.Failed, imports.Failed} {
 		if got := response.Outcomes[i]; got.Result != want || want == imports.Failed && got.Message == "" {
 			t.Errorf("item %d: %+v, want %s", i, got, want)
@@ -81,10 +78,7 @@ func TestImportOutcomes(t *testing.T) {
 	if len(response.Outcomes[0].Unknown) != 1 {
 		t.Errorf("the unknown field was not told: %+v", response.Outcomes[0])
 	}
-	stored, err := s.reports("ns").Get(t.Context(), "a", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := testkit.Must(s.reports("ns").Get(t.Context(), "a", metav1.GetOptions{}))(t)
 	if stored.GetUID() != "u-1" || stored.GetGeneration() != 5 || stored.GetDeletionTimestamp() == nil ||
 		stored.GetCreationTimestamp().UTC().Year() != 2020 || !strings.HasPrefix(stored.GetAnnotations()[imports.Annotation], "7,") {
 		t.Errorf("stored: %v", stored.Object["metadata"])
@@ -121,10 +115,7 @@ func TestHold(t *testing.T) {
 	if answer.Header.Get("Retry-After") == "" {
 		t.Error("the answer doesn't say when to try again")
 	}
-	events, err := other.reports("ns").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := testkit.Must(other.reports("ns").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"}))(t)
 	defer events.Stop()
 	if event := <-events.ResultChan(); event.Type != watch.Error || event.Object.(*metav1.Status).Code != http.StatusGone {
 		t.Errorf("the watch said %+v", event)
@@ -142,9 +133,7 @@ func TestFloor(t *testing.T) {
 	floor := func(body string) imports.FloorResponse {
 		t.Helper()
 		var response imports.FloorResponse
-		if err := json.Unmarshal(s.do(t, http.MethodPost, imports.FloorPath, []byte(body)).want(t, http.StatusOK).body, &response); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, json.Unmarshal(s.do(t, http.MethodPost, imports.FloorPath, []byte(body)).want(t, http.StatusOK).body, &response))
 		return response
 	}
 	first := floor(`{"above":5000}`)
@@ -154,10 +143,7 @@ func TestFloor(t *testing.T) {
 	if again := floor(`{"above":6000}`); again.Raised || again.Floor != first.Floor {
 		t.Errorf("%+v became %+v", first, again)
 	}
-	events, err := s.reports("ns").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5500"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := testkit.Must(s.reports("ns").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5500"}))(t)
 	defer events.Stop()
 	if event := <-events.ResultChan(); event.Type != watch.Error || event.Object.(*metav1.Status).Code != http.StatusGone {
 		t.Errorf("the watch said %+v", event)

@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -54,10 +54,7 @@ func BenchmarkLists(b *testing.B) {
 
 // fillVaried creates reports as a producer does, so that they have managed fields. As in a cluster most are small.
 func fillVaried(b *testing.B, handler http.Handler, n int) {
-	kind, err := sample.KindOf("PolicyReport")
-	if err != nil {
-		b.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("PolicyReport"))(b)
 	results := []int{1, 12, 3, 6, 30, 5, 1, 20, 4, 9, 200, 2, 14, 6, 3, 8, 22, 5, 1, 60, 4, 7, 17, 2, 10, 40, 6, 5, 26, 3, 6, 6}
 	cluster := sample.Cluster{Seed: 3, Now: time.Now()}
 	var group errgroup.Group
@@ -71,17 +68,12 @@ func fillVaried(b *testing.B, handler http.Handler, n int) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, group.Wait())
 }
 
 // readPages reads the first pages of a list, and returns how many there were.
 func readPages(b *testing.B, handler http.Handler, accept, query string, limit, pages int) int {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		b.Fatal(err)
-	}
+	values := testkit.Must(url.ParseQuery(query))(b)
 	if limit > 0 {
 		values.Set("limit", fmt.Sprint(limit))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
@@ -45,9 +46,7 @@ func TestEtcdFlags(t *testing.T) {
 			options := apiserver.NewStorageOptions()
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 			options.AddFlags(flags)
-			if err := flags.Parse(append(test.flags, "--database=etcd://localhost")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, flags.Parse(append(test.flags, "--database=etcd://localhost")))
 			errs := options.Validate()
 			if len(errs) != len(test.want) {
 				t.Fatalf("errors %v, want %d", errs, len(test.want))

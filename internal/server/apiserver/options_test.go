@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/cert"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/store"
 )
@@ -38,13 +39,8 @@ type effect struct {
 func effects(t *testing.T) map[string]effect {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	pem, _, err := cert.GenerateSelfSignedCertKey("test", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(ca, pem, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	pem, _ := testkit.Must2(cert.GenerateSelfSignedCertKey("test", nil, nil))(t)
+	testkit.NoError(t, os.WriteFile(ca, pem, 0o600))
 	type config = apiserver.Config
 	of := func(value string, want any, get func(*config) any) effect {
 		return effect{value: value, want: want, got: func(_ *apiserver.Options, c *config) any { return get(c) }}
@@ -106,9 +102,7 @@ func set(t *testing.T, options *apiserver.Options, name, value string) {
 			if section.Lookup(name) == nil {
 				continue
 			}
-			if err := section.Set(name, value); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, section.Set(name, value))
 		}
 	}
 }
@@ -228,10 +222,7 @@ func TestCompleteRefuses(t *testing.T) {
 	options := apiserver.NewLocalOptions()
 	options.Storage.Database = "sqlite:///x.db"
 	options.SecureServing.Listener = listenLoopback(t)
-	config, err := options.Complete().Config(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(options.Complete().Config(t.Context()))(t)
 	if _, err := config.Complete(); err == nil || !strings.Contains(err.Error(), "authenticator") {
 		t.Errorf("a server without an authenticator: got %v", err)
 	}

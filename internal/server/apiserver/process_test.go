@@ -17,6 +17,8 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // serverVariable has the URL of a database: a test process with it is a server, until
@@ -81,9 +83,7 @@ func startProcess(t *testing.T, databaseURL string, environment ...string) *serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, process.Start())
 	t.Cleanup(func() {
 		if err := errors.Join(input.Close(), process.Wait()); err != nil {
 			t.Errorf("the server: %v", err)
@@ -98,13 +98,9 @@ func startProcess(t *testing.T, databaseURL string, environment ...string) *serv
 		Host: at.Host, BearerToken: testToken, QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{ServerName: at.ServerName, CAData: at.CA},
 	}}
-	if s.http, err = rest.HTTPClientFor(s.config); err != nil {
-		t.Fatal(err)
-	}
+	s.http = testkit.Must(rest.HTTPClientFor(s.config))(t)
 	t.Cleanup(s.http.CloseIdleConnections)
-	if s.client, err = dynamic.NewForConfigAndClient(s.config, s.http); err != nil {
-		t.Fatal(err)
-	}
+	s.client = testkit.Must(dynamic.NewForConfigAndClient(s.config, s.http))(t)
 	s.waitReady(t)
 	return &serverProcess{s, process.Process.Pid}
 }
@@ -112,10 +108,7 @@ func startProcess(t *testing.T, databaseURL string, environment ...string) *serv
 // peak returns the most memory that the process ever had, in bytes.
 func (s *serverProcess) peak(t *testing.T) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := testkit.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid)))(t)
 	for line := range strings.Lines(string(status)) {
 		var kilobytes int64
 		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kilobytes); err == nil {

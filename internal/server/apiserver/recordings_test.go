@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/tools/producers"
 	"github.com/docket-project/docket/test/record"
 )
@@ -24,10 +25,7 @@ func TestRecordings(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".jsonl"), func(t *testing.T) {
 			t.Parallel()
-			recording, err := record.Load(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			recording := testkit.Must(record.Load(file))(t)
 			t.Cleanup(func() { noteRecording(t, recording) })
 			for engine, database := range enginesFor(t) {
 				t.Run(engine, func(t *testing.T) {
@@ -41,10 +39,7 @@ func TestRecordings(t *testing.T) {
 
 func replayRecording(t *testing.T, recording *record.Recording, databaseURL string) {
 	t.Helper()
-	replayer, err := record.NewReplayer(startServer(t, databaseURL).config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	replayer := testkit.Must(record.NewReplayer(startServer(t, databaseURL).config))(t)
 	differences, err := replayer.Replay(t.Context(), recording)
 	for _, difference := range differences {
 		t.Error(difference)
@@ -62,15 +57,10 @@ func noteRecording(t *testing.T, recording *record.Recording) {
 		return
 	}
 	var day producers.Date
-	if err := day.UnmarshalText([]byte(header.Recorded)); err != nil {
-		t.Fatal(err)
-	}
-	err := producers.Write(folder, producers.Run{
+	testkit.NoError(t, day.UnmarshalText([]byte(header.Recorded)))
+	testkit.NoError(t, producers.Write(folder, producers.Run{
 		Program: header.Program, Version: header.Version, Source: header.Source, Way: producers.Recording, Did: header.Did,
 		Engines: []string{"SQLite", "PostgreSQL", "etcd"}, Date: day,
 		Result: fmt.Sprintf("as with CRDs: %d requests, the same answers", len(recording.Exchanges)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

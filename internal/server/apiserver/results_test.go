@@ -15,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
@@ -33,9 +34,7 @@ func TestResultsRole(t *testing.T) {
 		} `json:"items"`
 	}
 	answer := s.do(t, http.MethodGet, "/bootstrap/"+resultsGroup+"?output=json", nil).want(t, http.StatusOK)
-	if err := json.Unmarshal(answer.body, &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer.body, &list))
 	allowed := map[string][]string{}
 	for _, object := range list.Items {
 		for _, rule := range object.Rules {
@@ -55,16 +54,12 @@ func TestResultsRole(t *testing.T) {
 		}
 	}
 	var served metav1.APIResourceList
-	if err := json.Unmarshal(s.do(t, http.MethodGet, "/apis/"+resultsGroup+"/v1alpha1", nil).want(t, http.StatusOK).body, &served); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(s.do(t, http.MethodGet, "/apis/"+resultsGroup+"/v1alpha1", nil).want(t, http.StatusOK).body, &served))
 	announced := map[string][]string{}
 	for i := range served.APIResources {
 		announced[served.APIResources[i].Name] = served.APIResources[i].Verbs
 	}
-	if diff := cmp.Diff(announced, allowed); diff != "" {
-		t.Errorf("verbs of the roles (-announced +allowed):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(announced, allowed), "verbs of the roles (-announced +allowed)")
 }
 
 // TestWithoutResults: where there are no result rows, the group is absent, and the server looks whether it is
@@ -84,18 +79,9 @@ func TestWithoutResults(t *testing.T) {
 			t.Parallel()
 			options := clusterOptions(t, newestCluster().start(t))
 			test.change(options.Storage)
-			config, err := options.Complete().Config(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			completed, err := config.Complete()
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, err := completed.New(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := testkit.Must(options.Complete().Config(t.Context()))(t)
+			completed := testkit.Must(config.Complete())(t)
+			server := testkit.Must(completed.New(t.Context()))(t)
 			s := runServer(t, server)
 			code := http.StatusNotFound
 			if test.served {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/ptr"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -90,13 +91,9 @@ func paging(t *testing.T, w world) {
 		}
 		got = append(got, names(page)...)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("pages do not show the snapshot (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "pages do not show the snapshot (-want +got)")
 	exact := mustList(t, client, metav1.ListOptions{ResourceVersion: snapshot, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
-	if diff := cmp.Diff(want, names(exact)); diff != "" {
-		t.Errorf("list at exactly version %s (-want +got):\n%s", snapshot, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, names(exact)), "list at exactly version %s (-want +got)", snapshot)
 	pagingExpires(t)
 }
 
@@ -110,9 +107,7 @@ func pagingExpires(t *testing.T) {
 	page := mustList(t, client, metav1.ListOptions{Limit: 2})
 	mustDelete(t, client, "r3")
 	last := mustCreate(t, client, report("r4", 1))
-	if err := s.Store.Compact(t.Context(), engine.Revision(version(t, last))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, s.Store.Compact(t.Context(), engine.Revision(version(t, last))))
 	_, err := client.List(t.Context(), metav1.ListOptions{Limit: 2, Continue: page.GetContinue()})
 	if !apierrors.IsResourceExpired(err) {
 		t.Fatalf("continue below history: got %v, want 410", err)
@@ -122,9 +117,7 @@ func pagingExpires(t *testing.T) {
 		t.Fatalf("410 carries no token to go on with: %v", err)
 	}
 	rest := mustList(t, client, metav1.ListOptions{Limit: 5, Continue: status.Status().ListMeta.Continue})
-	if diff := cmp.Diff([]string{"r2", "r4"}, names(rest)); diff != "" {
-		t.Errorf("the inconsistent rest (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{"r2", "r4"}, names(rest)), "the inconsistent rest (-want +got)")
 	expired := mustWatch(t, client, metav1.ListOptions{ResourceVersion: "1"})
 	event := nextAny(t, expired)
 	if event.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(event.Object)) {
@@ -138,9 +131,7 @@ func otherForms(t *testing.T, w world) {
 	const asTable = "Accept: application/json;as=Table;v=v1;g=meta.k8s.io"
 	var table metav1.Table
 	list := w.do(t, http.MethodGet, reportsPath(w.namespace, ""), nil, asTable).want(t, http.StatusOK)
-	if err := json.Unmarshal(list.body, &table); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(list.body, &table))
 	var columns []string
 	for _, column := range table.ColumnDefinitions {
 		columns = append(columns, fmt.Sprint(column.Name, column.Priority))
@@ -156,10 +147,7 @@ func otherForms(t *testing.T, w world) {
 		t.Errorf("watch as Table: %.500s", watched.body)
 	}
 
-	partial, err := metadata.NewForConfigAndClient(metadata.ConfigFor(w.config), w.http)
-	if err != nil {
-		t.Fatal(err)
-	}
+	partial := testkit.Must(metadata.NewForConfigAndClient(metadata.ConfigFor(w.config), w.http))(t)
 	stream := mustWatchMetadata(t, partial.Resource(policyReports).Namespace(w.namespace))
 	event := next(t, stream)
 	object, ok := event.Object.(*metav1.PartialObjectMetadata)
@@ -174,10 +162,7 @@ func otherForms(t *testing.T, w world) {
 
 func mustWatchMetadata(t testing.TB, client metadata.ResourceInterface) watch.Interface {
 	t.Helper()
-	w, err := client.Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(client.Watch(t.Context(), metav1.ListOptions{}))(t)
 	t.Cleanup(w.Stop)
 	return w
 }
@@ -217,9 +202,7 @@ func openAPI(t *testing.T, w world) {
 		}
 	}
 	answer := w.do(t, http.MethodGet, "/openapi/v2", nil, "Accept: application/json").want(t, http.StatusOK)
-	if err := json.Unmarshal(answer.body, &v2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer.body, &v2))
 	kinds := map[string]bool{}
 	for _, definition := range v2.Definitions {
 		for _, gvk := range definition.GVK {
@@ -244,9 +227,7 @@ func openAPI(t *testing.T, w world) {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
 	answer = w.do(t, http.MethodGet, "/openapi/v3", nil).want(t, http.StatusOK)
-	if err := json.Unmarshal(answer.body, &v3); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer.body, &v3))
 	for _, gv := range []string{"wgpolicyk8s.io/v1alpha2", "openreports.io/v1alpha1", "reports.kyverno.io/v1"} {
 		document := w.do(t, http.MethodGet, v3.Paths["apis/"+gv].ServerRelativeURL, nil).want(t, http.StatusOK)
 		if !json.Valid(document.body) || !strings.Contains(string(document.body), `"description"`) {

@@ -66,9 +66,7 @@ func watchSelector(t *testing.T, w world) {
 
 	object = mustUpdate(t, client, labelled(object, map[string]string{"keep": "yes"}))
 	wantEvents(t, selected, "ADDED a")
-	if err := unstructured.SetNestedField(object.Object, "pod-b", "scope", "name"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, unstructured.SetNestedField(object.Object, "pod-b", "scope", "name"))
 	object = mustUpdate(t, client, object)
 	wantEvents(t, selected, "MODIFIED a")
 	wantEvents(t, bySource, "ADDED a")
@@ -110,9 +108,7 @@ func versionsRise(t *testing.T, w world) {
 		first.stop()
 		second := startServer(t, url)
 		again := mustList(t, second.reports(w.namespace), metav1.ListOptions{})
-		if diff := cmp.Diff(list.Items, again.Items); diff != "" {
-			t.Errorf("a restart changed the reports (-before +after):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(list.Items, again.Items), "a restart changed the reports (-before +after)")
 		if version(t, again) < version(t, list) {
 			t.Errorf("list version fell from %s to %s over a restart", list.GetResourceVersion(), again.GetResourceVersion())
 		}

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func stalePut(t *testing.T, w world) {
@@ -67,11 +69,7 @@ func putCodes(t *testing.T, w world) {
 
 func marshal(t testing.TB, object any) []byte {
 	t.Helper()
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(json.Marshal(object))(t)
 }
 
 func statusOf(t testing.TB, a answer) metav1.Status {
@@ -92,9 +90,7 @@ func serverSideApply(t *testing.T, w world) {
 		options.FieldManager = manager
 		return client.Apply(t.Context(), "a", labelled(report("a", 1), map[string]string{"owner": value}), options)
 	}
-	if _, err := apply("one", "dry", metav1.ApplyOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		t.Fatalf("dry run of an apply: %v", err)
-	}
+	testkit.Must(apply("one", "dry", metav1.ApplyOptions{DryRun: []string{metav1.DryRunAll}}))(t)
 	if _, err := client.Get(t.Context(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("a dry run wrote: %v", err)
 	}
@@ -126,9 +122,7 @@ func serverSideApply(t *testing.T, w world) {
 		managers = append(managers, entry.Manager+" "+string(entry.Operation))
 	}
 	slices.Sort(managers)
-	if diff := cmp.Diff([]string{"one Apply", "two Apply"}, managers); diff != "" {
-		t.Errorf("field managers (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{"one Apply", "two Apply"}, managers), "field managers (-want +got)")
 }
 
 func finalizers(t *testing.T, w world) {
@@ -148,17 +142,13 @@ func finalizers(t *testing.T, w world) {
 		t.Errorf("delete with an old version: got %v, want a conflict", err)
 	}
 	right := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(created.GetUID())}}
-	if err := client.Delete(t.Context(), "a", right); err != nil {
-		t.Fatalf("delete with the uid: %v", err)
-	}
+	testkit.NoError(t, client.Delete(t.Context(), "a", right))
 	dying := mustGet(t, client, "a")
 	if dying.GetDeletionTimestamp() == nil || len(dying.GetOwnerReferences()) != 1 {
 		t.Fatalf("a report with a finalizer was not marked: %v", dying.Object["metadata"])
 	}
 	dying.SetFinalizers(nil)
-	if _, err := client.Update(t.Context(), dying, metav1.UpdateOptions{}); err != nil {
-		t.Fatalf("remove the finalizer: %v", err)
-	}
+	testkit.Must(client.Update(t.Context(), dying, metav1.UpdateOptions{}))(t)
 	wantEvents(t, events, "MODIFIED a", "DELETED a")
 	if _, err := client.Get(t.Context(), "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("after the last finalizer: got %v, want not found", err)
@@ -171,16 +161,12 @@ func deleteCollection(t *testing.T, w world) {
 		mustCreate(t, client, labelled(report(fmt.Sprintf("r%d", i), 1), map[string]string{"even": strconv.FormatBool(i%2 == 0)}))
 	}
 	mustCreate(t, w.reports(w.namespace+"-other"), report("stays", 1))
-	if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "even!=true"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "even!=true"}))
 	if got := len(mustList(t, client, metav1.ListOptions{}).Items); got != 10 {
 		t.Errorf("%d reports are left, want 10", got)
 	}
 	// As the namespace controller does.
-	if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	if got := names(mustList(t, client, metav1.ListOptions{})); len(got) != 0 {
 		t.Errorf("%v are left in the namespace", got)
 	}
@@ -188,14 +174,10 @@ func deleteCollection(t *testing.T, w world) {
 
 	var resources metav1.APIResourceList
 	answer := w.do(t, http.MethodGet, "/apis/wgpolicyk8s.io/v1alpha2", nil).want(t, http.StatusOK)
-	if err := json.Unmarshal(answer.body, &resources); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer.body, &resources))
 	want := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	for _, resource := range resources.APIResources {
-		if diff := cmp.Diff(want, resource.Verbs); diff != "" {
-			t.Errorf("verbs of %s (-want +got):\n%s", resource.Name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, resource.Verbs), "verbs of %s (-want +got)", resource.Name)
 	}
 }
 
@@ -219,9 +201,7 @@ func metadataRules(t *testing.T, w world) {
 	if label.GetGeneration() != 1 {
 		t.Errorf("a label moved the generation to %d", label.GetGeneration())
 	}
-	if err := unstructured.SetNestedField(label.Object, int64(7), "summary", "fail"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, unstructured.SetNestedField(label.Object, int64(7), "summary", "fail"))
 	if content := mustUpdate(t, client, label); content.GetGeneration() != 2 {
 		t.Errorf("a changed report has generation %d, want 2", content.GetGeneration())
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
@@ -75,9 +76,7 @@ func shapedQueries(t *testing.T, s *testServer, kind registry.Kind) []string {
 			ResourceVersion string `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(s.do(t, http.MethodGet, listPath(kind)+"?limit=7", nil).want(t, http.StatusOK).body, &first); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(s.do(t, http.MethodGet, listPath(kind)+"?limit=7", nil).want(t, http.StatusOK).body, &first))
 	return []string{
 		"", "limit=10", "limit=1000", "limit=10&continue=" + first.Metadata.Continue, "continue=" + first.Metadata.Continue,
 		"resourceVersion=0", "resourceVersionMatch=Exact&resourceVersion=" + first.Metadata.ResourceVersion,
@@ -107,9 +106,7 @@ func sameShape(t *testing.T, s *testServer, kind registry.Kind, query, accept st
 		return // The library indents some errors for all, or writes them as YAML.
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Compact(&compact, want))
 	have, need := aDate.ReplaceAll(body, nil), aDate.ReplaceAll(compact.Bytes(), nil)
 	for at := range max(len(have), len(need)) {
 		if at >= min(len(have), len(need)) || have[at] != need[at] {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestWaitingForTheDatabase is said once in a while, without the password.
@@ -26,7 +28,5 @@ func TestWaitingForTheDatabase(t *testing.T) {
 		"Waiting for the database postgres://me:xxxxx@db:5432/reports: connection refused; giving up in 50s",
 		"Waiting for the database postgres://me:xxxxx@db:5432/reports: connection refused",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "-want +got")
 }

@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
 
@@ -23,10 +23,7 @@ import (
 // cpu-ns is the processor time of all threads, which says more on a busy machine.
 func BenchmarkWrites(b *testing.B) {
 	server := startServer(b, "sqlite://"+filepath.Join(b.TempDir(), "docket.db")+"?synchronous=normal")
-	kind, err := sample.KindOf("PolicyReport")
-	if err != nil {
-		b.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("PolicyReport"))(b)
 	bodies := make([]map[string]any, 16)
 	for i := range bodies {
 		bodies[i] = sample.Cluster{Seed: 1, Now: time.Now()}.Report(kind, i, 17).Object
@@ -78,18 +75,12 @@ func measure(b *testing.B, do func()) {
 
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func encode(b *testing.B, value any) []byte {
-	data, err := json.Marshal(value)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return data
+	return testkit.Must(json.Marshal(value))(b)
 }
 
 func write(b *testing.B, handler http.Handler, method, path string, body []byte) []byte {

@@ -25,6 +25,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
@@ -40,11 +41,7 @@ func everything() bootstrap.Parameters {
 
 func printed(t *testing.T, p bootstrap.Parameters, format bootstrap.Format) []byte {
 	t.Helper()
-	data, err := bootstrap.Print(p, format)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(bootstrap.Print(p, format))(t)
 }
 
 func TestPrint(t *testing.T) {
@@ -65,17 +62,13 @@ func TestPrint(t *testing.T) {
 			got := printed(t, test.parameters, test.format)
 			path := filepath.Join("testdata", name)
 			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, os.WriteFile(path, got, 0o644))
 			}
 			want, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatalf("%v; write it with `make golden`", err)
 			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", path, diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(string(want), string(got)), "%s (-want +got)", path)
 			if again := printed(t, test.parameters, test.format); !bytes.Equal(got, again) {
 				t.Error("the same parameters gave other bytes")
 			}
@@ -86,13 +79,8 @@ func TestPrint(t *testing.T) {
 // TestFormats: both say the same.
 func TestFormats(t *testing.T) {
 	t.Parallel()
-	fromYAML, err := yaml.YAMLToJSON(printed(t, everything(), bootstrap.YAML))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(decode(t, fromYAML), decode(t, printed(t, everything(), bootstrap.JSON))); diff != "" {
-		t.Errorf("YAML and JSON differ:\n%s", diff)
-	}
+	fromYAML := testkit.Must(yaml.YAMLToJSON(printed(t, everything(), bootstrap.YAML)))(t)
+	testkit.NoDiff(t, cmp.Diff(decode(t, fromYAML), decode(t, printed(t, everything(), bootstrap.JSON))), "YAML and JSON differ")
 	if _, err := bootstrap.ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), "yaml, json") {
 		t.Errorf("format xml: %v, want an error with those that exist", err)
 	}
@@ -100,9 +88,7 @@ func TestFormats(t *testing.T) {
 
 func decode(t *testing.T, data []byte) (object map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal(data, &object); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(data, &object))
 	return object
 }
 
@@ -130,16 +116,10 @@ func add(t *testing.T, objects map[string]any, object map[string]any) {
 // a server. No file there is forgotten.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "deploy", "base", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob(filepath.Join("..", "..", "..", "deploy", "base", "*.yaml")))(t)
 	want := map[string]any{}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(file))(t)
 		for documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
 			var object map[string]any
 			err := documents.Decode(&object)
@@ -156,9 +136,7 @@ func TestDefaults(t *testing.T) {
 	}
 	p := bootstrap.NewParameters()
 	p.CreateNamespace = true
-	if diff := cmp.Diff(want, items(t, printed(t, p, bootstrap.JSON))); diff != "" {
-		t.Errorf("the List differs from deploy/base (-deploy/base +list):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, items(t, printed(t, p, bootstrap.JSON))), "the List differs from deploy/base (-deploy/base +list)")
 }
 
 // TestKinds: each kind of the registry is registered, and there are roles for who reads
@@ -178,16 +156,12 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: APIService %+v, want %+v", resource, service.Spec, want)
 		}
 		read := []string{"get", "list", "watch"}
-		if diff := cmp.Diff(read, readers[resource]); diff != "" {
-			t.Errorf("%s: verbs of those who read (-want +got):\n%s", resource, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(read, readers[resource]), "%s: verbs of those who read (-want +got)", resource)
 		write := []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 		if version.Group == "reports.kyverno.io" {
 			write = nil
 		}
-		if diff := cmp.Diff(write, writers[resource]); diff != "" {
-			t.Errorf("%s: verbs of those who write (-want +got):\n%s", resource, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(write, writers[resource]), "%s: verbs of those who write (-want +got)", resource)
 	}
 }
 
@@ -224,9 +198,7 @@ func convert(t *testing.T, object, into any) {
 	if !ok {
 		t.Fatalf("no object for %T", into)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into))
 }
 
 // TestGroups: groups that were not chosen are nowhere, and nothing that is left over

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
 
@@ -37,9 +38,7 @@ func makeCertificate(t *testing.T, trusted certificate.Bundle, now time.Time) ma
 		t.Fatal(err)
 	}
 	m := made{bundle: bundle}
-	if err := yaml.UnmarshalStrict(text, &m.secret); err != nil {
-		t.Fatalf("the Secret can't be read: %v", err)
-	}
+	testkit.NoError(t, yaml.UnmarshalStrict(text, &m.secret))
 	if m.pair, err = certificate.Parse(m.secret.Data[corev1.TLSCertKey], m.secret.Data[corev1.TLSPrivateKeyKey]); err != nil || !m.pair.Matches() {
 		t.Fatalf("certificate and key: %v", err)
 	}
@@ -127,14 +126,9 @@ func TestReadCABundle(t *testing.T) {
 	first := makeCertificate(t, nil, start())
 	second := makeCertificate(t, first.bundle, start().Add(24*time.Hour))
 	path := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(path, second.secret.Data["ca.crt"], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, second.secret.Data["ca.crt"], 0o600))
 	for after, want := range map[time.Duration]int{0: 2, bootstrap.DefaultLifetime: 1} {
-		data, err := bootstrap.ReadCABundle(path, start().Add(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(bootstrap.ReadCABundle(path, start().Add(after)))(t)
 		if got := strings.Count(string(data), "BEGIN CERTIFICATE"); got != want {
 			t.Errorf("after %s: %d authorities, want %d", after, got, want)
 		}

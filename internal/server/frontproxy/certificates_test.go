@@ -16,6 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // asker asks certificates about one of them, with options that a test changes.
@@ -50,19 +51,12 @@ func (a *asker) passes(chain ...*x509.Certificate) bool {
 
 func newAuthority(t testing.TB, life time.Duration) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewAuthority("authority", time.Now(), life)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewAuthority("authority", time.Now(), life))(t)
 }
 
 func newClient(t testing.TB, issuer *certificate.Pair, life time.Duration) *x509.Certificate {
 	t.Helper()
-	pair, err := certificate.NewClient(issuer, "front-proxy-client", time.Now(), life)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := testkit.Must(certificate.NewClient(issuer, "front-proxy-client", time.Now(), life))(t)
 	return pair.Certificate
 }
 

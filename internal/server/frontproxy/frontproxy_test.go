@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/frontproxy"
 )
 
@@ -29,29 +30,19 @@ const lifetime = time.Hour
 
 func authority(t *testing.T) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewAuthority("authority", time.Now(), lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewAuthority("authority", time.Now(), lifetime))(t)
 }
 
 func client(t *testing.T, issuer *certificate.Pair, name string) *x509.Certificate {
 	t.Helper()
-	pair, err := certificate.NewClient(issuer, name, time.Now(), lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := testkit.Must(certificate.NewClient(issuer, name, time.Now(), lifetime))(t)
 	return pair.Certificate
 }
 
 // asked is a request for a report, with a client's certificate and the headers of alice.
 func asked(t *testing.T, method, path string, peer *x509.Certificate) *http.Request {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "https://docket"+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), method, "https://docket"+path, http.NoBody))(t)
 	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{peer}}
 	r.Header.Set("X-Remote-User", "alice")
 	r.Header.Set("X-Remote-Group", "team")
@@ -86,10 +77,7 @@ func static(pair *certificate.Pair) dynamiccertificates.CAContentProvider {
 func decide(t *testing.T, authenticate authenticator.Request, r *http.Request, edit func(*authorizer.AttributesRecord)) bool {
 	t.Helper()
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
-	info, err := resolver.NewRequestInfo(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(resolver.NewRequestInfo(r))(t)
 	response, ok, err := authenticate.AuthenticateRequest(r)
 	if err != nil || !ok {
 		t.Fatalf("authentication: %v, %v", ok, err)
@@ -98,10 +86,7 @@ func decide(t *testing.T, authenticate authenticator.Request, r *http.Request, e
 		t.Errorf("the user is %q of %q", response.User.GetName(), response.User.GetGroups())
 	}
 	ctx := request.WithUser(request.WithRequestInfo(t.Context(), info), response.User)
-	own, err := filters.GetAuthorizerAttributes(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(filters.GetAuthorizerAttributes(ctx))(t)
 	attributes, ok := own.(*authorizer.AttributesRecord)
 	if !ok {
 		t.Fatalf("attributes are a %T", own)

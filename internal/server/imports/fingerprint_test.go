@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
@@ -21,11 +22,7 @@ import (
 // policyReports is the kind that most tests use.
 func policyReports(t testing.TB) registry.Kind {
 	t.Helper()
-	kind, err := registry.KindOf(schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kind
+	return testkit.Must(registry.KindOf(schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"}))(t)
 }
 
 // sampleReport returns the i-th made-up report, with a UID and a time.
@@ -35,10 +32,7 @@ func sampleReport(t testing.TB, i int) report.Accessor {
 		if kind.Kind != "PolicyReport" {
 			continue
 		}
-		data, err := json.Marshal(sample.Cluster{Now: time.Unix(1_800_000_000, 0)}.Report(kind, i, 3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.Marshal(sample.Cluster{Now: time.Unix(1_800_000_000, 0)}.Report(kind, i, 3)))(t)
 		object, unknown, err := imports.Decode(policyReports(t), data)
 		if err != nil || len(unknown) > 0 {
 			t.Fatalf("decode: %v, %v", unknown, err)
@@ -54,11 +48,7 @@ func sampleReport(t testing.TB, i int) report.Accessor {
 
 func fingerprint(t testing.TB, object report.Accessor, scope imports.Scope) string {
 	t.Helper()
-	f, err := imports.Fingerprint(object, scope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return testkit.Must(imports.Fingerprint(object, scope))(t)
 }
 
 // TestFingerprintScope: what each scope covers, and what not.

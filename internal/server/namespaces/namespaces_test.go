@@ -39,10 +39,7 @@ import (
 // startUp starts a whole control plane in this process, with the controller in it.
 func startUp(t *testing.T) *rest.Config {
 	t.Helper()
-	options, err := up.NewOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := testkit.Must(up.NewOptions())(t)
 	options.Dir, options.Listen = filepath.Join(t.TempDir(), "up"), "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -61,10 +58,7 @@ func startUp(t *testing.T) *rest.Config {
 		t.Fatal("the control plane did not become ready")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // Ends with the pipe.
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, "kubeconfig")))(t)
 	config.QPS = -1
 	return config
 }
@@ -92,9 +86,7 @@ func makeConfigMap(t *testing.T, client kubernetes.Interface, namespace, name st
 
 func deleteNamespace(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
-	if err := client.CoreV1().Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, client.CoreV1().Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
 func waitGone(t *testing.T, client kubernetes.Interface, name string) {
@@ -231,9 +223,7 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	if got := must(client.CoreV1().ConfigMaps("partly").List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != 0 {
 		t.Errorf("%d ConfigMaps are still there", len(got.Items))
 	}
-	if err := services.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, services.Delete(t.Context(), name, metav1.DeleteOptions{}))
 	waitGone(t, client, "partly")
 }
 
@@ -281,9 +271,7 @@ func TestSystemNamespacesAreThere(t *testing.T) {
 	t.Parallel()
 	client := must(kubernetes.NewForConfig(startUp(t)))(t)
 	before := must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
-	if err := namespaces.EnsureSystem(t.Context(), client); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, namespaces.EnsureSystem(t.Context(), client))
 	after := must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
 	var names []string
 	for i, namespace := range after.Items {

@@ -58,9 +58,7 @@ func thing(namespace, name string, created int64) *metav1.PartialObjectMetadata 
 func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := metav1.AddMetaToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, metav1.AddMetaToScheme(scheme))
 	w := &sweepWorld{
 		cluster: fake.NewClientset(namespaceAt("a", "first", 100)),
 		things:  metadatafake.NewSimpleMetadataClient(scheme, thing("a", "old", 110), thing("a", "same", 200), thing("a", "new", 210), thing("b", "stranger", 50)),
@@ -69,13 +67,10 @@ func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 		change(w)
 	}
 	factory := informers.NewSharedInformerFactory(w.cluster, 0)
-	sweeper, err := namespaces.NewSweeper(namespaces.SweeperConfig{
+	sweeper := testkit.Must(namespaces.NewSweeper(namespaces.SweeperConfig{
 		Cluster: w.cluster, Namespaces: factory.Core().V1().Namespaces(), Objects: w.things,
 		Resources: []schema.GroupVersionResource{sweptResource()}, Swept: func(n int) { w.swept.Add(int64(n)) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	factory.StartWithContext(t.Context())
 	t.Cleanup(factory.Shutdown)
 	factory.WaitForCacheSyncWithContext(t.Context())
@@ -85,9 +80,7 @@ func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 
 func (w *sweepWorld) end(t *testing.T) {
 	t.Helper()
-	if err := w.cluster.CoreV1().Namespaces().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.cluster.CoreV1().Namespaces().Delete(t.Context(), "a", metav1.DeleteOptions{}))
 }
 
 // wantLeft waits until exactly the named things are left in all namespaces.

@@ -126,10 +126,7 @@ func startWith(t *testing.T, c *cluster, config registration.Config) *checked {
 	t.Cleanup(server.Close)
 	clock := testclock.NewFakeClock(time.Unix(1000, 0))
 	config.Cluster, config.Interval, config.Clock = &rest.Config{Host: server.URL}, interval, clock
-	checker, err := registration.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := testkit.Must(registration.New(config))(t)
 	testkit.Run(t, "the checker", checker.Run)
 	return &checked{Checker: checker, cluster: c, clock: clock}
 }
@@ -283,9 +280,7 @@ func TestChanges(t *testing.T) {
 	c.round(t)
 	c.round(t)
 	outranked := c.status(t)
-	if diff := cmp.Diff([]registration.Reason{registration.Outranked}, c.reasons(t)); diff != "" {
-		t.Errorf("outranked (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]registration.Reason{registration.Outranked}, c.reasons(t)), "outranked (-want +got)")
 	if !outranked.Since.After(first.Time) {
 		t.Errorf("since %s, the state before is since %s", outranked.Since, first)
 	}
@@ -305,9 +300,7 @@ func TestShown(t *testing.T) {
 	response := httptest.NewRecorder()
 	c.ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, registration.Path, http.NoBody))
 	var shown struct{ Groups []registration.Status }
-	if err := json.Unmarshal(response.Body.Bytes(), &shown); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(response.Body.Bytes(), &shown))
 	if len(shown.Groups) != 1 || len(shown.Groups[0].Problems) != 1 || shown.Groups[0].Problems[0].Reason != registration.Outranked {
 		t.Errorf("%s shows %+v", registration.Path, shown)
 	}

@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/registration"
 )
 
@@ -39,11 +40,7 @@ func pointing(service string, bundle []byte, annotations map[string]string) *uns
 
 func newAuthority(t *testing.T, name string, lifetime time.Duration) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewAuthority(name, time.Now(), lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewAuthority(name, time.Now(), lifetime))(t)
 }
 
 // TestTrust: what an APIService trusts after an authority of ours was put there.
@@ -106,10 +103,7 @@ func TestTrust(t *testing.T) {
 		if test.object == nil {
 			continue
 		}
-		got, err := client.Resource(resource.WithVersion("v1")).Get(t.Context(), apiService, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(client.Resource(resource.WithVersion("v1")).Get(t.Context(), apiService, metav1.GetOptions{}))(t)
 		bundle, _, _ := unstructured.NestedString(got.Object, "spec", "caBundle")
 		if bundle != base64.StdEncoding.EncodeToString(test.want) {
 			t.Errorf("%s: another bundle than expected", name)
