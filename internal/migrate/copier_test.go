@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
@@ -39,21 +40,12 @@ func TestFollow(t *testing.T) {
 		t.Helper()
 		object.SetName(name)
 		importInto(t, source, imports.Request{Mode: imports.Fill, Items: []imports.Item{itemFor(t, kind, object, 0)}})
-		created, err := source.get(t.Context(), kind, object.GetNamespace(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return created
+		return testkit.Must(source.get(t.Context(), kind, object.GetNamespace(), name))(t)
 	}
 	remove := func(e *entry) {
 		t.Helper()
-		current, err := source.Storage.Get(t.Context(), kind, e.namespace, e.name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := source.Storage.Delete(t.Context(), kind, current); err != nil {
-			t.Fatal(err)
-		}
+		current := testkit.Must(source.Storage.Get(t.Context(), kind, e.namespace, e.name))(t)
+		testkit.NoError(t, source.Storage.Delete(t.Context(), kind, current))
 	}
 	listed, gone := create("listed"), create("gone")
 	watches, rewatched := 0, make(chan struct{})
@@ -82,10 +74,8 @@ func TestFollow(t *testing.T) {
 		create("missed")
 		return errExpired
 	}}
-	if err := c.reconcile(t.Context(), imports.Mirror); err != nil {
-		t.Fatal(err)
-	}
-	err := c.followWhile(t.Context(), imports.Mirror, func(ctx context.Context) error {
+	testkit.NoError(t, c.reconcile(t.Context(), imports.Mirror))
+	testkit.NoError(t, c.followWhile(t.Context(), imports.Mirror, func(ctx context.Context) error {
 		select {
 		case <-rewatched:
 			create("last")
@@ -93,10 +83,7 @@ func TestFollow(t *testing.T) {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	waitForKeys(t, place, kind, "last", "listed", "made", "missed")
 	if imported := c.state.imported(kind); imported <= listed.version {
 		t.Errorf("the checkpoint is %d", imported)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -40,10 +41,7 @@ func TestDatabase(t *testing.T) {
 			if diff := cmp.Diff(want, contents(t, place)); diff != "" || len(want) != n {
 				t.Errorf("seed %d: %d reports (-source +destination):\n%.3000s", seed, len(want), diff)
 			}
-			state, err := place.Store.State(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := testkit.Must(place.Store.State(t.Context()))(t)
 			before, err := source.Store.State(t.Context())
 			if err != nil || state.Compacted <= before.Revision {
 				t.Errorf("watches from revision %d of the source would not end: %+v, %v", before.Revision, state, err)
@@ -91,12 +89,8 @@ func TestDatabaseKeeps(t *testing.T) {
 				}
 			}
 			c.Replace = true
-			if err := c.Database(t.Context(), source, place); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(contents(t, source), contents(t, place)); diff != "" {
-				t.Errorf("replaced (-source +destination):\n%s", diff)
-			}
+			testkit.NoError(t, c.Database(t.Context(), source, place))
+			testkit.NoDiff(t, cmp.Diff(contents(t, source), contents(t, place)), "replaced (-source +destination)")
 		})
 	}
 }
@@ -131,14 +125,9 @@ func TestImport(t *testing.T) {
 				len(stored.GetManagedFields()) != 1 || !stored.GetCreationTimestamp().Time.Equal(object.GetCreationTimestamp().Time) {
 				t.Fatalf("stored: %+v, %v", stored, err)
 			}
-			clientCopy, _, err := imports.Decode(kind, itemFor(t, kind, stored, 0).Object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			clientCopy, _ := testkit.Must2(imports.Decode(kind, itemFor(t, kind, stored, 0).Object))(t)
 			clientCopy.SetLabels(map[string]string{"at": "client"})
-			if err := place.Storage.Update(t.Context(), kind, stored, clientCopy); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, place.Storage.Update(t.Context(), kind, stored, clientCopy))
 			object.SetLabels(map[string]string{"at": "source again"})
 			want(one(imports.Tail, 30, true), imports.Kept)
 			deletion := imports.Item{

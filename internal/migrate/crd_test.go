@@ -14,16 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 )
 
 // crdWith returns a CRD of policyreports with the given versions: name to served.
 func crdWith(t *testing.T, versions ...any) (registry.Kind, *unstructured.Unstructured) {
 	t.Helper()
-	kind, err := registry.KindOf(schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(registry.KindOf(schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"}))(t)
 	return kind, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": crdName(kind)},
@@ -53,9 +51,7 @@ func TestCheckCRD(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kind, crd := crdWith(t, c.versions...)
-			if err := unstructured.SetNestedField(crd.Object, c.strategy, "spec", "conversion", "strategy"); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, unstructured.SetNestedField(crd.Object, c.strategy, "spec", "conversion", "strategy"))
 			err := checkCRD(kind, crd)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
@@ -74,12 +70,8 @@ func TestCRDChanges(t *testing.T) {
 	changes := newCRDs(client, testRetrier())
 	ctx, kinds := t.Context(), []registry.Kind{kind}
 	for range 2 { // The second time changes nothing.
-		if err := changes.addVersions(ctx, kinds); err != nil {
-			t.Fatal(err)
-		}
-		if err := changes.setServed(ctx, kinds, false); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, changes.addVersions(ctx, kinds))
+		testkit.NoError(t, changes.setServed(ctx, kinds, false))
 	}
 	now, err := changes.client.Get(ctx, crdName(kind), metav1.GetOptions{})
 	if err != nil {
@@ -89,15 +81,9 @@ func TestCRDChanges(t *testing.T) {
 	if err != nil || len(versions) != 2 || versions[0]["served"] != false || !hasVersion(now) || now.GetAnnotations()[crdAnnotation] == "" {
 		t.Errorf("changed to %v, %v", now.Object, err)
 	}
-	if err := changes.setServed(ctx, kinds, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := changes.removeVersions(ctx, kinds); err != nil {
-		t.Fatal(err)
-	}
-	if now, err = changes.client.Get(ctx, crdName(kind), metav1.GetOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, changes.setServed(ctx, kinds, true))
+	testkit.NoError(t, changes.removeVersions(ctx, kinds))
+	now = testkit.Must(changes.client.Get(ctx, crdName(kind), metav1.GetOptions{}))(t)
 	if diff := cmp.Diff(crd.Object["spec"], now.Object["spec"]); diff != "" || len(now.GetAnnotations()) > 0 {
 		t.Errorf("not as before: %v (-before +after)\n%s", now.GetAnnotations(), diff)
 	}

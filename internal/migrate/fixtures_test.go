@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
@@ -37,10 +37,7 @@ func open(t *testing.T, url string) (Place, func()) {
 	t.Helper()
 	options := apiserver.NewStorageOptions()
 	options.Database = url
-	reports, err := apiserver.OpenReports(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reports := testkit.Must(apiserver.OpenReports(t.Context(), options))(t)
 	return Place{reports.Store, reports.Storage()}, func() {
 		if err := reports.Close(); err != nil {
 			t.Error(err)
@@ -66,18 +63,12 @@ func made(t testing.TB, i int) (registry.Kind, report.Accessor) {
 	t.Helper()
 	kinds := sample.Kinds()
 	object := sample.Cluster{Seed: 7, Now: time.Unix(1_800_000_000, 0)}.Report(kinds[i%len(kinds)], i, 1+i%5)
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(object))(t)
 	for _, kind := range registry.Kinds() {
 		if kind.GroupVersionKind.Kind != kinds[i%len(kinds)].Kind {
 			continue
 		}
-		decoded, _, err := imports.Decode(kind, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		decoded, _ := testkit.Must2(imports.Decode(kind, data))(t)
 		decoded.SetUID(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)))
 		decoded.SetCreationTimestamp(metav1.Unix(1_700_000_000+int64(i), 0))
 		decoded.SetGeneration(int64(1 + i%4))
@@ -105,10 +96,7 @@ func fill(t *testing.T, place Place, n int) {
 
 func itemFor(t testing.TB, kind registry.Kind, object report.Accessor, version uint64) imports.Item {
 	t.Helper()
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(object))(t)
 	return imports.Item{Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: version, Object: data}
 }
 
@@ -127,15 +115,9 @@ func contents(t *testing.T, place Place) map[string]string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			object, _, err := imports.Decode(kind, e.object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			object, _ := testkit.Must2(imports.Decode(kind, e.object))(t)
 			object.SetResourceVersion("")
-			data, err := json.Marshal(object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Must(json.Marshal(object))(t)
 			all[kind.Resource+" "+e.key()] = string(data)
 		}
 	}

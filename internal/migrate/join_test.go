@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -105,9 +106,7 @@ func TestListIsWhole(t *testing.T) {
 			importInto(t, place, request)
 			replace := copyAll()
 			replace.Replace = true
-			if err := replace.Database(t.Context(), source, place); err != nil {
-				t.Fatalf("intact: %v", err)
-			}
+			testkit.NoError(t, replace.Database(t.Context(), source, place))
 			served := source.Storage[kind.GroupResource()]
 			served.Storage.Storage = spoiled{served.Storage.Storage, c.spoil}
 			if err := replace.Database(t.Context(), source, place); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // Clusters in the tables.
@@ -27,10 +28,7 @@ const (
 func tables(t *testing.T, withCluster bool) (url string, conn *pgx.Conn) {
 	t.Helper()
 	url = testenv.Postgres(t).Database(t)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn = testkit.Must(pgx.Connect(t.Context(), url))(t)
 	t.Cleanup(func() { _ = conn.Close(t.Context()) }) // Its server ends with the test process.
 	cluster, key := "", ""
 	if withCluster {
@@ -55,10 +53,7 @@ func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 func insert(t *testing.T, conn *pgx.Conn, i int, cluster string) (key, content string) {
 	t.Helper()
 	kind, object := made(t, i)
-	want, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(json.Marshal(object))(t)
 	annotations := object.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -66,10 +61,7 @@ func insert(t *testing.T, conn *pgx.Conn, i int, cluster string) (key, content s
 	annotations[servedBy] = "reports-server"
 	object.SetAnnotations(annotations)
 	object.SetResourceVersion("7") // It gives several reports the same one.
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(object))(t)
 	columns, values, args := "name, report", "$1, $2", []any{object.GetName(), string(data)}
 	if kind.Namespaced {
 		columns, values, args = columns+", namespace", values+", $3", append(args, object.GetNamespace())
@@ -107,9 +99,7 @@ func TestReportsServer(t *testing.T) {
 				migration.Cluster = cluster
 			}
 			for range 2 { // Again is no different.
-				if err := migration.ToDatabase(t.Context(), place); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, migration.ToDatabase(t.Context(), place))
 				if diff := cmp.Diff(want, contents(t, place)); diff != "" {
 					t.Fatalf("(-want +got):\n%.3000s", diff)
 				}
@@ -128,16 +118,12 @@ func TestReportsServerWithoutUID(t *testing.T) {
 	var out bytes.Buffer
 	migration := ReportsServer{Copy: copyAll(), URL: url}
 	migration.Out = &out
-	if err := migration.ToDatabase(t.Context(), place); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, migration.ToDatabase(t.Context(), place))
 	first := contents(t, place)["policyreports ns/a"]
 	if !strings.Contains(out.String(), "1 reports had no UID") || !strings.Contains(first, `"uid":"`) {
 		t.Errorf("%s\n%s", out.String(), first)
 	}
-	if err := migration.ToDatabase(t.Context(), place); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, migration.ToDatabase(t.Context(), place))
 	if again := contents(t, place)["policyreports ns/a"]; again != first {
 		t.Errorf("the second time it became %s, it was %s", again, first)
 	}

@@ -17,25 +17,20 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 )
 
 func loaded(t *testing.T, client *fake.Clientset) (*State, bool) {
 	t.Helper()
-	s, found, err := loadState(t.Context(), client, "docket", testRetrier())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, found
+	return testkit.Must2(loadState(t.Context(), client, "docket", testRetrier()))(t)
 }
 
 // begun returns the state of a process that works on a migration.
 func begin(t *testing.T, client *fake.Clientset) *State {
 	t.Helper()
 	s, _ := loaded(t, client)
-	if err := s.begin(t.Context(), ToDocket, []string{"wgpolicyk8s.io", "openreports.io"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, s.begin(t.Context(), ToDocket, []string{"wgpolicyk8s.io", "openreports.io"}))
 	return s
 }
 
@@ -50,9 +45,7 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.setCheckpoint(kind, "41")
-	if err := s.save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, s.save(t.Context()))
 	s.setCheckpoint(kind, "42") // It dies before this one is saved.
 	if again, _ := loaded(t, client); again.checkpoint(kind) != "41" {
 		t.Errorf("checkpoint %q", again.checkpoint(kind))
@@ -76,9 +69,7 @@ func TestState(t *testing.T) {
 	if last, _ := loaded(t, client); !last.allDone() {
 		t.Errorf("not done: %+v", last.data)
 	}
-	if err := again.remove(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, again.remove(t.Context()))
 	if _, found := loaded(t, client); found {
 		t.Error("the state is still there")
 	}

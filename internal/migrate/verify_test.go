@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
@@ -47,9 +48,7 @@ func TestVerifier(t *testing.T) {
 			state.setCheckpoint(kind, fmt.Sprint(c.imported))
 			sides := &copier{kinds: []registry.Kind{kind}, from: source, to: place.destination(testRetrier()), state: state}
 			var v Verification
-			if err := sides.verify(t.Context(), &v, c.switched); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sides.verify(t.Context(), &v, c.switched))
 			if diff := cmp.Diff(map[Difference]int{c.want: 1}, v.Counts); diff != "" || v.OK() != c.want.explained() {
 				t.Errorf("listed %v (-want +got):\n%s", v.Listed, diff)
 			}
@@ -61,30 +60,17 @@ func TestVerifier(t *testing.T) {
 func drop(t *testing.T, place Place) {
 	t.Helper()
 	kind, object := made(t, 0)
-	current, err := place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := place.Storage.Delete(t.Context(), kind, current); err != nil {
-		t.Fatal(err)
-	}
+	current := testkit.Must(place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1"))(t)
+	testkit.NoError(t, place.Storage.Delete(t.Context(), kind, current))
 }
 
 func relabel(t *testing.T, place Place) {
 	t.Helper()
 	kind, object := made(t, 0)
-	current, err := place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, _, err := imports.Decode(kind, itemFor(t, kind, current, 0).Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := testkit.Must(place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1"))(t)
+	changed, _ := testkit.Must2(imports.Decode(kind, itemFor(t, kind, current, 0).Object))(t)
 	changed.SetLabels(map[string]string{"changed": "here"})
-	if err := place.Storage.Update(t.Context(), kind, current, changed); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, place.Storage.Update(t.Context(), kind, current, changed))
 }
 
 // tamper imports another content than the source has.

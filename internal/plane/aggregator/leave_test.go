@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
@@ -36,10 +37,7 @@ func TestLeavable(t *testing.T) {
 				}
 			}))
 			t.Cleanup(server.Close)
-			target, err := url.Parse(server.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			target := testkit.Must(url.Parse(server.URL))(t)
 			proxy := aggregator.Leavable(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 			ended := make(chan any, 1)
 			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,10 +47,7 @@ func TestLeavable(t *testing.T) {
 			t.Cleanup(front.Close)
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, front.URL, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := testkit.Must(http.NewRequestWithContext(ctx, http.MethodGet, front.URL, nil))(t)
 			response, err := http.DefaultClient.Do(request)
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestUpstreamDiscoveryIsAskedWithItsTag: a cluster that serves what it did is not read again. It is
@@ -33,10 +35,7 @@ func TestUpstreamDiscoveryIsAskedWithItsTag(t *testing.T) {
 		}
 	}))
 	t.Cleanup(cluster.Close)
-	f, err := newFetcher(&rest.Config{Host: cluster.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(newFetcher(&rest.Config{Host: cluster.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}))(t)
 	groups, etag, err := f.discover(t.Context(), "")
 	if err != nil || len(groups) != 1 || groups[0].Name != "apps" || etag == "" {
 		t.Fatalf("%v, tag %q, %v", groups, etag, err)

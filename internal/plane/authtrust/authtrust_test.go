@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestPublish: the ConfigMap has what Kubernetes' library looks for, follows changes,
@@ -18,13 +20,8 @@ func TestPublish(t *testing.T) {
 	client := fake.NewClientset()
 	publish := func(trust Trust) map[string]string {
 		t.Helper()
-		if err := Publish(t.Context(), client, trust); err != nil {
-			t.Fatal(err)
-		}
-		have, err := client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), Name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, Publish(t.Context(), client, trust))
+		have := testkit.Must(client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), Name, metav1.GetOptions{}))(t)
 		return have.Data
 	}
 	want := map[string]string{
@@ -43,14 +40,9 @@ func TestPublish(t *testing.T) {
 			t.Errorf("publishing the same again was a %s", action.GetVerb())
 		}
 	}
-	have, err := client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := testkit.Must(client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), Name, metav1.GetOptions{}))(t)
 	have.Data["other"] = "kept"
-	if _, err := client.CoreV1().ConfigMaps("kube-system").Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.CoreV1().ConfigMaps("kube-system").Update(t.Context(), have, metav1.UpdateOptions{}))(t)
 	want["other"], want["requestheader-client-ca-file"], want["requestheader-allowed-names"] = "kept", "new", "[]"
 	delete(want, "client-ca-file")
 	if got := publish(Trust{ProxyCA: []byte("new")}); !equality.Semantic.DeepEqual(got, want) {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files that are made from this package")
@@ -24,17 +26,10 @@ func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	want := testkit.Must(os.ReadFile(path))(t)
+	testkit.NoDiff(t, cmp.Diff(string(want), got), "%s (-want +got)", path)
 }
 
 // TestDiscovery: names, kinds and verbs are those that clients of Kubernetes know.
@@ -47,10 +42,7 @@ func TestDiscovery(t *testing.T) {
 	}
 	var lines []string
 	for _, served := range GroupVersions() {
-		list, err := server.client.Discovery().ServerResourcesForGroupVersion(served.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(server.client.Discovery().ServerResourcesForGroupVersion(served.String()))(t)
 		for _, r := range list.APIResources {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s namespaced=%v short=%v categories=%v verbs=%v",
 				served, r.Name, r.SingularName, r.Kind, r.Namespaced, r.ShortNames, r.Categories, r.Verbs))
@@ -109,9 +101,7 @@ func TestOpenAPI(t *testing.T) {
 func kindsOf(t *testing.T, document string, path ...string) []string {
 	t.Helper()
 	var value map[string]any
-	if err := json.Unmarshal([]byte(document), &value); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(document), &value))
 	for _, step := range path {
 		value, _ = value[step].(map[string]any)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,22 +64,16 @@ func newTestServerAt(t *testing.T, now clock.WithTicker) *testServer {
 	objects := storetest.Start(t, store.Options{Engine: engine, Clock: now})
 
 	config, client := newTestConfig(t)
-	if err := Prepare(config); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, Prepare(config))
 	server, err := config.Complete().New("core-test", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reviews := Reviews{Authorizer: config.Authorization.Authorizer, Rules: config.RuleResolver, Tokens: authenticator.TokenFunc(whose)}
-	if err := Install(server, objects.ObjectsGetter, reviews); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, Install(server, objects.ObjectsGetter, reviews))
 	testkit.Run(t, "the server", func(ctx context.Context) error { return server.PrepareRun().RunWithContext(ctx) })
 	s := &testServer{config: client}
-	if s.http, err = rest.HTTPClientFor(client); err != nil {
-		t.Fatal(err)
-	}
+	s.http = testkit.Must(rest.HTTPClientFor(client))(t)
 	s.client = s.speaking(t, protobuf)
 	return s
 }
@@ -99,17 +92,10 @@ func newTestConfig(t *testing.T) (*genericapiserver.RecommendedConfig, *rest.Con
 	if options.ServerCert.GeneratedCert, err = dynamiccertificates.NewStaticCertKeyContent("test", pair.CertificatePEM, pair.KeyPEM); err != nil {
 		t.Fatal(err)
 	}
-	if options.Listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	scheme, err := NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	options.Listener = testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	scheme := testkit.Must(NewScheme())(t)
 	config := genericapiserver.NewRecommendedConfig(serializer.NewCodecFactory(scheme))
-	if err := options.ApplyTo(&config.SecureServing, &config.LoopbackClientConfig); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, options.ApplyTo(&config.SecureServing, &config.LoopbackClientConfig))
 	config.EffectiveVersion = compatibility.NewEffectiveVersionFromString("1.36", "", "")
 	config.Authentication.Authenticator = bearertoken.New(authenticator.TokenFunc(whose))
 	config.Authorization.Authorizer = authorizer.AuthorizerFunc(mayAlice)
@@ -147,20 +133,13 @@ func (s *testServer) speaking(t *testing.T, mediaType string) kubernetes.Interfa
 	t.Helper()
 	config := rest.CopyConfig(s.config)
 	config.ContentType, config.AcceptContentTypes = mediaType, mediaType
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(kubernetes.NewForConfig(config))(t)
 }
 
 // request sends one request; headers are pairs of name and value.
 func (s *testServer) request(t *testing.T, method, path, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.config.Host+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), method, s.config.Host+path, strings.NewReader(body)))(t)
 	request.Header.Set("Content-Type", jsonType)
 	for pair := range slices.Chunk(headers, 2) {
 		request.Header.Set(pair[0], pair[1])
@@ -170,27 +149,19 @@ func (s *testServer) request(t *testing.T, method, path, body string, headers ..
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, response.Header, string(content)
 }
 
 // startWatch returns how a watch is answered, and ends it.
 func (s *testServer) startWatch(t *testing.T, path string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), "GET", s.config.Host+path+"?watch=true", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), "GET", s.config.Host+path+"?watch=true", http.NoBody))(t)
 	request.Header.Set("Accept", protobuf+";stream=watch")
 	response, err := s.http.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := response.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, response.Body.Close())
 	return response.StatusCode
 }

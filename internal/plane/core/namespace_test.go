@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestNamespaces(t *testing.T) {
@@ -36,11 +38,7 @@ func TestNamespaces(t *testing.T) {
 
 func createNamespace(t *testing.T, namespaces typedcore.NamespaceInterface, object *corev1.Namespace) *corev1.Namespace {
 	t.Helper()
-	created, err := namespaces.Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return created
+	return testkit.Must(namespaces.Create(t.Context(), object, metav1.CreateOptions{}))(t)
 }
 
 func testNamespaceCreate(t *testing.T, _ *testServer, namespaces typedcore.NamespaceInterface) {
@@ -52,10 +50,7 @@ func testNamespaceCreate(t *testing.T, _ *testServer, namespaces typedcore.Names
 	namespace.Labels = map[string]string{"a": "b"}
 	namespace.Spec.Finalizers = nil
 	namespace.Status.Phase = corev1.NamespaceTerminating
-	namespace, err := namespaces.Update(t.Context(), namespace, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	namespace = testkit.Must(namespaces.Update(t.Context(), namespace, metav1.UpdateOptions{}))(t)
 	if len(namespace.Spec.Finalizers) != 1 || namespace.Status.Phase != corev1.NamespaceActive || namespace.Labels[corev1.LabelMetadataName] != "new" {
 		t.Errorf("an update changed what it can't: %v", namespace)
 	}
@@ -79,12 +74,8 @@ func testNamespaceLife(t *testing.T, _ *testServer, namespaces typedcore.Namespa
 	}
 	defer watched.Stop()
 	for range 2 {
-		if err := namespaces.Delete(t.Context(), "life", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if namespace, err = namespaces.Get(t.Context(), "life", metav1.GetOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, namespaces.Delete(t.Context(), "life", metav1.DeleteOptions{}))
+		namespace = testkit.Must(namespaces.Get(t.Context(), "life", metav1.GetOptions{}))(t)
 		if namespace.DeletionTimestamp.IsZero() || namespace.Status.Phase != corev1.NamespaceTerminating {
 			t.Errorf("a deleted namespace is %v", namespace)
 		}
@@ -99,9 +90,7 @@ func testNamespaceLife(t *testing.T, _ *testServer, namespaces typedcore.Namespa
 		t.Fatalf("status: %v, %v", namespace, err)
 	}
 	namespace.Spec.Finalizers = nil
-	if _, err := namespaces.Finalize(t.Context(), namespace, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(namespaces.Finalize(t.Context(), namespace, metav1.UpdateOptions{}))(t)
 	if _, err := namespaces.Get(t.Context(), "life", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("after the last finalizer: %v", err)
 	}
@@ -121,23 +110,13 @@ func testNamespaceFinalizers(t *testing.T, _ *testServer, namespaces typedcore.N
 	if err != nil || len(namespace.Spec.Finalizers) != 2 || namespace.Status.Phase != corev1.NamespaceActive {
 		t.Fatalf("after adding a finalizer: %v, %v", namespace, err)
 	}
-	if err := namespaces.Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if namespace, err = namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, namespaces.Delete(t.Context(), "kept", metav1.DeleteOptions{}))
+	namespace = testkit.Must(namespaces.Get(t.Context(), "kept", metav1.GetOptions{}))(t)
 	namespace.Spec.Finalizers = nil
-	if _, err := namespaces.Finalize(t.Context(), namespace, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
-		t.Fatalf("with a finalizer in the metadata: %v", err)
-	}
+	testkit.Must(namespaces.Finalize(t.Context(), namespace, metav1.UpdateOptions{}))(t)
+	_ = testkit.Must(namespaces.Get(t.Context(), "kept", metav1.GetOptions{}))(t)
 	patch := []byte(`{"metadata":{"finalizers":null}}`)
-	if _, err := namespaces.Patch(t.Context(), "kept", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(namespaces.Patch(t.Context(), "kept", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("after the last finalizer: %v", err)
 	}
@@ -170,9 +149,7 @@ func testNamespacePreconditions(t *testing.T, _ *testServer, namespaces typedcor
 
 func testNamespaceDryRun(t *testing.T, _ *testServer, namespaces typedcore.NamespaceInterface) {
 	createNamespace(t, namespaces, &corev1.Namespace{ObjectMeta: named("dry")})
-	if err := namespaces.Delete(t.Context(), "dry", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, namespaces.Delete(t.Context(), "dry", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}))
 	stillActive(t.Context(), t, namespaces, "dry")
 }
 

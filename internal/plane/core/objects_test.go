@@ -19,6 +19,8 @@ import (
 	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 	metaapply "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
@@ -86,16 +88,9 @@ func testCRUD(t *testing.T, server *testServer, namespace string) {
 		if _, err := maps.Update(t.Context(), stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 			t.Errorf("%s: an update of an old version: %v", mediaType, err)
 		}
-		got, err := maps.Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(created, got); diff != "" {
-			t.Errorf("%s (-updated +got):\n%s", mediaType, diff)
-		}
-		if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(maps.Get(t.Context(), name, metav1.GetOptions{}))(t)
+		testkit.NoDiff(t, cmp.Diff(created, got), "%s (-updated +got)", mediaType)
+		testkit.NoError(t, maps.Delete(t.Context(), name, metav1.DeleteOptions{}))
 		if _, err := maps.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: after the delete: %v", mediaType, err)
 		}
@@ -144,16 +139,12 @@ func testStatus(t *testing.T, server *testServer, namespace string) {
 		t.Fatalf("a new deployment has a status: %v, %v", d.Status, err)
 	}
 	d.Status.ReadyReplicas, *d.Spec.Replicas, d.Labels = 2, 9, map[string]string{"a": "b"}
-	if d, err = deployments.UpdateStatus(t.Context(), d, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	d = testkit.Must(deployments.UpdateStatus(t.Context(), d, metav1.UpdateOptions{}))(t)
 	if d.Status.ReadyReplicas != 2 || *d.Spec.Replicas != 1 || len(d.Labels) != 0 || d.Generation != 1 {
 		t.Errorf("after an update of the status: %v, %v, %v", d.ObjectMeta, *d.Spec.Replicas, d.Status)
 	}
 	d.Status.ReadyReplicas, *d.Spec.Replicas = 7, 4
-	if d, err = deployments.Update(t.Context(), d, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	d = testkit.Must(deployments.Update(t.Context(), d, metav1.UpdateOptions{}))(t)
 	if d.Status.ReadyReplicas != 2 || *d.Spec.Replicas != 4 {
 		t.Errorf("after an update: %v, %v", *d.Spec.Replicas, d.Status)
 	}
@@ -167,9 +158,7 @@ func testStatus(t *testing.T, server *testServer, namespace string) {
 // testStatusApply: who applies an object with a status doesn't own the status.
 func testStatusApply(t *testing.T, server *testServer, namespace string) {
 	deployments := server.client.AppsV1().Deployments(namespace)
-	if _, err := deployments.Create(t.Context(), newDeployment("d"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(deployments.Create(t.Context(), newDeployment("d"), metav1.CreateOptions{}))(t)
 	force := metav1.ApplyOptions{FieldManager: "person", Force: true}
 	d, err := deployments.Apply(t.Context(), appsapply.Deployment("d", namespace).
 		WithSpec(appsapply.DeploymentSpec().WithReplicas(2)).
@@ -207,17 +196,12 @@ func testApply(t *testing.T, server *testServer, namespace string) {
 	if err != nil || again.ResourceVersion != first.ResourceVersion {
 		t.Errorf("applying the same again: version %s, was %s: %v", again.ResourceVersion, first.ResourceVersion, err)
 	}
-	both, err := apply("b", with(coreapply.Container().WithName("two").WithImage("2")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	both := testkit.Must(apply("b", with(coreapply.Container().WithName("two").WithImage("2"))))(t)
 	var got []string
 	for _, container := range both.Spec.Template.Spec.Containers {
 		got = append(got, container.Name+"="+container.Image)
 	}
-	if diff := cmp.Diff([]string{"one=1", "two=2"}, got); diff != "" {
-		t.Errorf("containers of two managers (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{"one=1", "two=2"}, got), "containers of two managers (-want +got)")
 	if _, err := apply("b", with(coreapply.Container().WithName("one").WithImage("3"))); !apierrors.IsConflict(err) {
 		t.Errorf("the image of another manager: %v", err)
 	}
@@ -226,9 +210,7 @@ func testApply(t *testing.T, server *testServer, namespace string) {
 // testStrategicMerge: what kubectl apply sends without --server-side.
 func testStrategicMerge(t *testing.T, server *testServer, namespace string) {
 	deployments := server.client.AppsV1().Deployments(namespace)
-	if _, err := deployments.Create(t.Context(), newDeployment("d"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(deployments.Create(t.Context(), newDeployment("d"), metav1.CreateOptions{}))(t)
 	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"new"},{"name":"x","image":"y"}]}}}}`)
 	d, err := deployments.Patch(t.Context(), "d", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	if err != nil || len(d.Spec.Template.Spec.Containers) != 2 || d.Generation != 2 {
@@ -250,16 +232,10 @@ func testWatch(t *testing.T, server *testServer, namespace string) {
 		defer watched.Stop()
 		name := fmt.Sprintf("map-%d", i)
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"see": "me"}}}
-		if object, err = maps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		object = testkit.Must(maps.Create(t.Context(), object, metav1.CreateOptions{}))(t)
 		object.Data = map[string]string{"a": "b"}
-		if _, err = maps.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		_ = testkit.Must(maps.Update(t.Context(), object, metav1.UpdateOptions{}))(t)
+		testkit.NoError(t, maps.Delete(t.Context(), name, metav1.DeleteOptions{}))
 		for _, want := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
 			event := <-watched.ResultChan()
 			if got, ok := event.Object.(*corev1.ConfigMap); !ok || event.Type != want || got.Name != name {
@@ -273,17 +249,11 @@ func testFieldSelectors(t *testing.T, server *testServer, namespace string) {
 	core := server.client.CoreV1()
 	for _, name := range []string{"one", "two"} {
 		event := &corev1.Event{ObjectMeta: named(name), InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(name)}, Type: "Normal"}
-		if _, err := core.Events(namespace).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(core.Events(namespace).Create(t.Context(), event, metav1.CreateOptions{}))(t)
 		pod := &corev1.Pod{ObjectMeta: named(name), Spec: corev1.PodSpec{NodeName: "node-" + name, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-		if _, err := core.Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(core.Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}))(t)
 		secret := &corev1.Secret{ObjectMeta: named(name), Type: corev1.SecretType("example.com/" + name)}
-		if _, err := core.Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(core.Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{}))(t)
 	}
 	// As kubectl describe asks.
 	about := core.Events(namespace).GetFieldSelector(new("two"), new(namespace), new("Pod"), new("two"))

@@ -81,9 +81,7 @@ func TestInvalid(t *testing.T) {
 		for _, cause := range status.Details.Causes {
 			got = append(got, cause.Field)
 		}
-		if diff := cmp.Diff(test.fields, strings.Join(got, " ")); diff != "" {
-			t.Errorf("%s %s (-want +got):\n%s", test.resource, test.object, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.fields, strings.Join(got, " ")), "%s %s (-want +got)", test.resource, test.object)
 	}
 }
 
@@ -202,13 +200,9 @@ func TestEventsVanish(t *testing.T) {
 	t.Parallel()
 	server := newTestServerAt(t, longAgo{})
 	core := server.client.CoreV1()
-	if _, err := core.ConfigMaps("ns").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: named("x")}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(core.ConfigMaps("ns").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: named("x")}, metav1.CreateOptions{}))(t)
 	event := &corev1.Event{ObjectMeta: named("x"), InvolvedObject: corev1.ObjectReference{Namespace: "ns"}}
-	if _, err := core.Events("ns").Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(core.Events("ns").Create(t.Context(), event, metav1.CreateOptions{}))(t)
 	testkit.Succeeds(t, "the event is gone", func() error {
 		events, err := core.Events("ns").List(t.Context(), metav1.ListOptions{})
 		if err == nil && len(events.Items) > 0 {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // benchClients is the number of concurrent clients.
@@ -89,10 +91,7 @@ func BenchmarkWatches(b *testing.B) {
 	const watches = 5000
 	cluster := newCluster(b)
 	g := start(b, cluster.config("alice-token"))
-	client, err := rest.HTTPClientFor(g.config(g.token))
-	if err != nil {
-		b.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(g.config(g.token)))(b)
 	before := heap()
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup

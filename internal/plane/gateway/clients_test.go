@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv/tlsclients"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestOtherClients: OpenSSL, GnuTLS and Java check certificates in other ways than Go does.
@@ -16,8 +17,6 @@ func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	g := start(t, newCluster(t).config("alice-token"))
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(caFile, g.ca.CertificatePEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(caFile, g.ca.CertificatePEM, 0o600))
 	tlsclients.Check(t, tlsclients.Server{URL: g.url + "/readyz", CAFile: caFile}, "ok")
 }

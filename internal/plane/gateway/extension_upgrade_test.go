@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const consolePath = "/apis/new.example.com/v1/namespaces/default/widgets/w/console"
@@ -64,9 +66,7 @@ func TestExtensionUpgrades(t *testing.T) {
 						got[name] = values
 					}
 				}
-				if diff := cmp.Diff(alice, got); diff != "" {
-					t.Errorf("what the extension server knows (-want +got):\n%s", diff)
-				}
+				testkit.NoDiff(t, cmp.Diff(alice, got), "what the extension server knows (-want +got)")
 			})
 		}
 	}
@@ -77,18 +77,11 @@ func echoAt(t *testing.T, g *running, path, upgrade string, headers ...string) {
 	t.Helper()
 	config := g.tls()
 	config.NextProtos = []string{"http/1.1"}
-	conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must((&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "https://")))(t)
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, conn.SetDeadline(time.Now().Add(soon)))
 	lines := append([]string{"Host: gateway", "Connection: Upgrade", "Upgrade: " + upgrade, "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}, headers...)
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\n%s\r\n\r\n", path, strings.Join(lines, "\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintf(conn, "GET %s HTTP/1.1\r\n%s\r\n\r\n", path, strings.Join(lines, "\r\n")))(t)
 	if answer := readHeader(t, conn); !strings.HasPrefix(answer, "HTTP/1.1 101") {
 		t.Fatalf("the answer is %q", answer)
 	}

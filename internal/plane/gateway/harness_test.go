@@ -29,8 +29,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
-	"github.com/docket-project/docket/internal/store/database"
 )
 
 // soon is for things that happen at once on an idle machine.
@@ -180,10 +180,7 @@ type answer struct {
 
 func read(t testing.TB, response *answer) (int, string) {
 	t.Helper()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<24))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(io.ReadAll(io.LimitReader(response.Body, 1<<24)))(t)
 	return response.StatusCode, string(body)
 }
 
@@ -216,18 +213,9 @@ type extension struct {
 
 func newExtension(t testing.TB, gv string, g *running) *extension {
 	t.Helper()
-	ca, err := certificate.NewAuthority("extension", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serving, err := certificate.NewServing(ca, []string{"ext.default.svc"}, time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(serving.CertificatePEM, serving.KeyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca := testkit.Must(certificate.NewAuthority("extension", time.Now(), time.Hour))(t)
+	serving := testkit.Must(certificate.NewServing(ca, []string{"ext.default.svc"}, time.Now(), time.Hour))(t)
+	pair := testkit.Must(tls.X509KeyPair(serving.CertificatePEM, serving.KeyPEM))(t)
 	e := &extension{ca: ca, gv: gv, objects: map[string]bool{}}
 	trusted := x509.NewCertPool()
 	trusted.AddCert(g.proxy.CA.Certificate)

@@ -21,15 +21,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
 )
 
 func newTestOptions(t *testing.T) *Options {
 	t.Helper()
-	o, err := NewOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(NewOptions())(t)
 	o.Dir, o.Listen = filepath.Join(t.TempDir(), "state"), "127.0.0.1:0"
 	return o
 }
@@ -96,9 +94,7 @@ func TestReadRegistrations(t *testing.T) {
 		"without service": {"service: {namespace: default, name: ext}", "", "spec.service"},
 	} {
 		path := filepath.Join(t.TempDir(), "api.yaml")
-		if err := os.WriteFile(path, []byte(strings.Replace(manifestText, test.old, test.new, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(strings.Replace(manifestText, test.old, test.new, 1)), 0o600))
 		if _, err := readRegistrations([]string{path}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: got %v, want %q and the file", name, err, test.want)
 		}
@@ -107,9 +103,7 @@ func TestReadRegistrations(t *testing.T) {
 	if _, err := readRegistrations([]string{dir}); err == nil {
 		t.Error("an empty folder is no error")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "api.yml"), []byte(manifestText), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(dir, "api.yml"), []byte(manifestText), 0o600))
 	if got, err := readRegistrations([]string{dir}); err != nil || len(got) != 1 || got[0].Name != "v1.new.example.com" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -139,9 +133,7 @@ func writeKubeconfig(t *testing.T, path string, cluster *fakeCluster) {
 	config.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.server.URL, CertificateAuthorityData: cluster.config("").CAData}
 	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: "alice-token"}
 	config.Contexts["other"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*config, path))
 }
 
 // TestRun: the command as a whole, from flags and files to a kubeconfig that works.
@@ -151,9 +143,7 @@ func TestRun(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	writeKubeconfig(t, kubeconfig, cluster)
 	manifest := filepath.Join(t.TempDir(), "api.yaml")
-	if err := os.WriteFile(manifest, []byte(manifestText), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(manifest, []byte(manifestText), 0o600))
 	o.Kubeconfig, o.Context, o.Registrations = kubeconfig, "other", []string{manifest}
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -175,9 +165,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &running{t: t, url: config.Host, token: config.BearerToken}
-	if g.ca, err = parseAuthority(config.CAData); err != nil {
-		t.Fatal(err)
-	}
+	g.ca = testkit.Must(parseAuthority(config.CAData))(t)
 	if code, body := g.get("/apis/apiregistration.k8s.io/v1/apiservices/v1.new.example.com", ""); code != 200 || !strings.Contains(body, "https://127.0.0.1:1") {
 		t.Errorf("the registration: %d %s", code, body)
 	}
@@ -238,36 +226,22 @@ func TestAdvertise(t *testing.T) {
 	o.Profile, o.Listen, o.Advertise = ProfileToken, "127.0.0.1:0", "gateway.team.svc:7444"
 	o.Kubeconfig, o.Context = filepath.Join(t.TempDir(), "kubeconfig"), "other"
 	writeKubeconfig(t, o.Kubeconfig, newCluster(t))
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	held, err := statedir.Open(o.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, config, err := o.open(t.Context(), held, io.Discard, clock.RealClock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, o.Validate())
+	held := testkit.Must(statedir.Open(o.Dir))(t)
+	server, config := testkit.Must2(o.open(t.Context(), held, io.Discard, clock.RealClock{}))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(config.Identity.Listener.Close(), server.Close(), held.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	team, err := clientcmd.LoadFromFile(filepath.Join(o.Dir, "team.kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	team := testkit.Must(clientcmd.LoadFromFile(filepath.Join(o.Dir, "team.kubeconfig")))(t)
 	cluster := team.Clusters[team.Contexts[team.CurrentContext].Cluster]
 	if cluster.Server != "https://gateway.team.svc:7444" || len(team.AuthInfos) != 1 || team.AuthInfos["docket-gateway"].Token != "" {
 		t.Errorf("the team gets %+v %+v", cluster, team.AuthInfos)
 	}
 	serving, _ := config.Identity.Serving.CurrentCertKeyContent()
 	block, _ := pem.Decode(serving)
-	leaf, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leaf := testkit.Must(x509.ParseCertificate(block.Bytes))(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(cluster.CertificateAuthorityData)
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "gateway.team.svc"}); err != nil {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestReviewsForExtensionServers: servers that run with the gateway's kubeconfig learn about
@@ -94,9 +96,7 @@ func TestTrustOfExtensionServers(t *testing.T) {
 	informer.Informer()
 	factory.Start(stop)
 	cache.WaitForCacheSync(stop, informer.Informer().HasSynced)
-	if config, err = informer.Lister().ConfigMaps(trustNamespace).Get(trustName); err != nil {
-		t.Fatal(err)
-	}
+	config = testkit.Must(informer.Lister().ConfigMaps(trustNamespace).Get(trustName))(t)
 	check(config)
 	// Others are the cluster's.
 	for _, path := range []string{trustFolder + "/other", trustFolder, trustFolder + "?fieldSelector=metadata.name%3Dother"} {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
 )
 
@@ -33,14 +34,9 @@ func TestOtherClusterIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			held, err := statedir.Open(filepath.Join(t.TempDir(), "state"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := testkit.Must(statedir.Open(filepath.Join(t.TempDir(), "state")))(t)
 			t.Cleanup(func() { _ = held.Close() })
-			if err := sameCluster(held, test.before); err != nil {
-				t.Fatalf("the first cluster: %v", err)
-			}
+			testkit.NoError(t, sameCluster(held, test.before))
 			if err := sameCluster(held, test.now); (err == nil) != test.same {
 				t.Errorf("the second: %v, want none: %v", err, test.same)
 			}

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestEndedNeedsAClearWord: objects are deleted only if the cluster itself says that their
@@ -40,10 +42,7 @@ func TestEndedNeedsAClearWord(t *testing.T) {
 				_, _ = w.Write([]byte(test.body)) // A client that left fails the test itself.
 			}))
 			t.Cleanup(server.Close)
-			client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := testkit.Must(kubernetes.NewForConfig(&rest.Config{Host: server.URL}))(t)
 			got, err := (&sweeper{cluster: client}).ended(t.Context(), "team")
 			if got != test.want || (err != nil) != test.wantErr {
 				t.Errorf("ended: %v, %v; want %v, an error: %v", got, err, test.want, test.wantErr)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // authBoss is somebody who may impersonate.
@@ -39,10 +40,7 @@ type cutter struct {
 
 func newCutter(t testing.TB, target string) *cutter {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	c := &cutter{listener: listener, target: target, conns: map[net.Conn]bool{}}
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.run() }()

@@ -21,6 +21,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTrapRedirectToSlash: no request to the cluster is answered by a redirect to the same
@@ -154,19 +155,9 @@ func TestTrapClientCertificateIsNotAnonymous(t *testing.T) {
 
 func clientCertificate(t *testing.T, name string) tls.Certificate {
 	t.Helper()
-	ca, err := certificate.NewAuthority("clients", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := certificate.NewClient(ca, name, time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
+	ca := testkit.Must(certificate.NewAuthority("clients", time.Now(), time.Hour))(t)
+	pair := testkit.Must(certificate.NewClient(ca, name, time.Now(), time.Hour))(t)
+	return testkit.Must(tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM))(t)
 }
 
 // TestTrapTwoAccessReviews: the gateway decides before the extension server is asked, and
@@ -259,10 +250,7 @@ func TestTrapGroupVersionAppearsUpstream(t *testing.T) {
 	cluster := newCluster(t)
 	g := start(t, cluster.config("alice-token"))
 	g.register(newExtension(t, "late.example.com/v1", g))
-	client, err := clientset.NewForConfig(unlimited(g.Loopback))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(clientset.NewForConfig(unlimited(g.Loopback)))(t)
 	served := func() {
 		t.Helper()
 		if code, body := g.get("/apis/late.example.com/v1/things", ""); code != http.StatusOK || !strings.Contains(body, `"servedBy":"extension"`) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
@@ -40,18 +41,11 @@ func dialUpgrade(t *testing.T, g *running, upgrade string, headers ...string) ne
 	t.Helper()
 	config := g.tls()
 	config.NextProtos = []string{"http/1.1"}
-	conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must((&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "https://")))(t)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, conn.SetDeadline(time.Now().Add(soon)))
 	lines := append([]string{"Host: gateway", "Connection: Upgrade", "Upgrade: " + upgrade, "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}, headers...)
-	if _, err := fmt.Fprintf(conn, "POST %s?command=sh HTTP/1.1\r\n%s\r\n\r\n", execPath, strings.Join(lines, "\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintf(conn, "POST %s?command=sh HTTP/1.1\r\n%s\r\n\r\n", execPath, strings.Join(lines, "\r\n")))(t)
 	answer := readHeader(t, conn)
 	if !strings.HasPrefix(answer, "HTTP/1.1 101") {
 		t.Fatalf("the answer is %q", answer)
@@ -75,9 +69,7 @@ func wantEcho(t *testing.T, g *running, upgrade string, headers ...string) {
 	t.Helper()
 	conn := dialUpgrade(t, g, upgrade, headers...)
 	for _, word := range []string{"one", "two"} {
-		if _, err := fmt.Fprintln(conn, word); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(fmt.Fprintln(conn, word))(t)
 		want := "echo " + word + "\n"
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(conn, got); err != nil || string(got) != want {
@@ -109,9 +101,7 @@ func TestStreamsEndWithTheGateway(t *testing.T) {
 	g := start(t, cluster.config("alice-token"))
 	conn := dialUpgrade(t, g, "SPDY/3.1", "Authorization: Bearer "+g.token)
 	watch := g.do(http.MethodGet, "/api/v1/pods?watch=true", g.token)
-	if _, err := readLine(watch.Body); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(readLine(watch.Body))(t)
 	ended := make(chan struct{})
 	go func() { defer close(ended); g.stop() }()
 	select {
@@ -328,10 +318,7 @@ func TestClusterAway(t *testing.T) {
 // that break, not for clients that have seen enough.
 func TestLeavingAWatchIsNoError(t *testing.T) {
 	t.Parallel()
-	u, err := aggregator.NewUpstreamProxy(newCluster(t).config("alice-token"), aggregator.NewStreams())
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(aggregator.NewUpstreamProxy(newCluster(t).config("alice-token"), aggregator.NewStreams()))(t)
 	ended := make(chan any, 1)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { ended <- recover() }()
@@ -340,10 +327,7 @@ func TestLeavingAWatchIsNoError(t *testing.T) {
 	t.Cleanup(front.Close)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, front.URL+"/api/v1/pods?watch=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(ctx, http.MethodGet, front.URL+"/api/v1/pods?watch=true", nil))(t)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/kit/testenv/tlsclients"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestOtherClients: OpenSSL, GnuTLS and Java accept the certificate that the server gets, by its name and by its
@@ -22,14 +23,9 @@ func TestOtherClients(t *testing.T) {
 	s := run(t, dir)
 	s.wait(t, "serving things.example.com/v1")
 	_, services, _ := clients(t, dir)
-	registered, err := services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	registered := testkit.Must(services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{}))(t)
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(caFile, registered.Spec.CABundle, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(caFile, registered.Spec.CABundle, 0o600))
 	address := registered.Annotations[endpointAnnotation]
 	named := strings.Replace(address, "127.0.0.1", "fake.docket-run.svc", 1)
 	for _, url := range []string{address, named} {

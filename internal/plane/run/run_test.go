@@ -31,6 +31,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/plane/up"
 )
@@ -46,10 +47,7 @@ const (
 // startUp starts a whole control plane in this process. It returns its state folder.
 func startUp(t *testing.T) string {
 	t.Helper()
-	options, err := up.NewOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := testkit.Must(up.NewOptions())(t)
 	options.Dir, options.Listen = filepath.Join(t.TempDir(), "up"), "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -143,16 +141,11 @@ func runAs(t *testing.T, dir, name, mode string) *session {
 // clients returns clients with the owner's rights.
 func clients(t *testing.T, dir string) (*kubernetes.Clientset, *aggregator.Clientset, *dynamic.DynamicClient) {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig")))(t)
 	core, coreErr := kubernetes.NewForConfig(config)
 	services, servicesErr := aggregator.NewForConfig(config)
 	objects, objectsErr := dynamic.NewForConfig(config)
-	if err := errors.Join(coreErr, servicesErr, objectsErr); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(coreErr, servicesErr, objectsErr))
 	return core, services, objects
 }
 
@@ -223,13 +216,8 @@ func TestServerThatDiesIsUnregistered(t *testing.T) {
 	dir := startUp(t)
 	s := run(t, dir)
 	s.wait(t, "serving things.example.com/v1")
-	pid, err := strconv.Atoi(regexp.MustCompile(`pid=(\d+)`).FindStringSubmatch(s.out.String())[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
-		t.Fatal(err)
-	}
+	pid := testkit.Must(strconv.Atoi(regexp.MustCompile(`pid=(\d+)`).FindStringSubmatch(s.out.String())[1]))(t)
+	testkit.NoError(t, syscall.Kill(pid, syscall.SIGUSR2))
 	var exit *ExitError
 	if err := <-s.ended; !errors.As(err, &exit) || exit.Code != 5 {
 		t.Errorf("docket run ended with %v, want exit code 5", err)
@@ -322,21 +310,16 @@ func TestErrorsTeach(t *testing.T) {
 	// A kubeconfig that was copied has no front-proxy certificate beside it.
 	alone := filepath.Join(t.TempDir(), "kubeconfig")
 	data, err := os.ReadFile(filepath.Join(dir, "kubeconfig"))
-	if err := errors.Join(err, os.WriteFile(alone, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(err, os.WriteFile(alone, data, 0o600)))
 	_, services, _ := clients(t, dir)
 	port := int32(443)
-	_, err = services.ApiregistrationV1().APIServices().Create(t.Context(), &apiregistrationv1.APIService{
+	testkit.Must(services.ApiregistrationV1().APIServices().Create(t.Context(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: "v1.foreign.example.com"},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: "foreign.example.com", Version: "v1", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
 			Service: &apiregistrationv1.ServiceReference{Namespace: "theirs", Name: "other", Port: &port},
 		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 	for name, test := range map[string]struct {
 		change  func(*Options)
 		command []string

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func testCluster() Cluster {
@@ -22,9 +24,7 @@ func testCluster() Cluster {
 func TestEqualCallsGiveEqualReports(t *testing.T) {
 	t.Parallel()
 	long, short := slices.Collect(testCluster().Reports(200)), slices.Collect(testCluster().Reports(50))
-	if diff := cmp.Diff(long[:50], short); diff != "" {
-		t.Errorf("the first reports depend on the number (-of 200 +of 50):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(long[:50], short), "the first reports depend on the number (-of 200 +of 50)")
 	other := testCluster()
 	other.Seed++
 	if cmp.Equal(slices.Collect(other.Reports(50)), short) {
@@ -44,15 +44,11 @@ func TestReportsCoverSourcesAndKinds(t *testing.T) {
 	wantSources := map[string]bool{
 		"kyverno": true, "Trivy Vulnerability": true, "Falco": true, "kubewarden": true, "Kube Bench": true,
 	}
-	if diff := cmp.Diff(wantSources, sources); diff != "" {
-		t.Errorf("sources (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(wantSources, sources), "sources (-want +got)")
 	wantKinds := map[string]bool{
 		"PolicyReport": true, "ClusterPolicyReport": true, "Report": true, "ClusterReport": true, "EphemeralReport": true,
 	}
-	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
-		t.Errorf("kinds (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(wantKinds, kinds), "kinds (-want +got)")
 }
 
 func TestReportsAreValid(t *testing.T) {
@@ -116,9 +112,7 @@ func checkReport(t *testing.T, report *unstructured.Unstructured, namespaces map
 	for outcome, count := range summary {
 		got[outcome] = count.(int64)
 	}
-	if diff := cmp.Diff(counts, got); diff != "" {
-		t.Errorf("%s: summary (-results +summary):\n%s", name, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(counts, got), "%s: summary (-results +summary)", name)
 	_ = report.DeepCopy() // Panics on values that are not JSON's.
 }
 
@@ -143,10 +137,7 @@ func TestSourcesShareSubjects(t *testing.T) {
 	t.Parallel()
 	sources := map[string]map[string]bool{} // by the subject's UID
 	for report := range testCluster().Reports(100) {
-		id, found, err := unstructured.NestedString(report.Object, "scope", "uid")
-		if err != nil {
-			t.Fatal(err)
-		}
+		id, found := testkit.Must2(unstructured.NestedString(report.Object, "scope", "uid"))(t)
 		if !found {
 			continue
 		}
@@ -170,10 +161,7 @@ func TestReportSize(t *testing.T) {
 	t.Parallel()
 	total := 0
 	for i := range 100 {
-		data, err := json.Marshal(testCluster().Report(Kinds()[0], i, 17))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.Marshal(testCluster().Report(Kinds()[0], i, 17)))(t)
 		total += len(data)
 	}
 	if mean := total / 100; mean < 6000 || mean > 7500 {

@@ -17,24 +17,19 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/atomicfile"
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func openTestHome(t *testing.T, dir string) *Folder {
 	t.Helper()
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Open(dir))(t)
 	t.Cleanup(func() { _ = s.Close() }) // Some tests close it earlier.
 	return s
 }
 
 func mode(t *testing.T, path string) fs.FileMode {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(path))(t)
 	return info.Mode().Perm()
 }
 
@@ -47,16 +42,12 @@ func TestStateFolder(t *testing.T) {
 		"made, with its parents": {prepare: func(*testing.T, string) {}},
 		"empty and open is closed": {prepare: func(t *testing.T, dir string) {
 			t.Helper()
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, os.MkdirAll(dir, 0o755))
 		}},
 		"with contents and open is refused": {
 			prepare: func(t *testing.T, dir string) {
 				t.Helper()
-				if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600)))
 			},
 			wantErr: "chmod 700",
 		},
@@ -66,18 +57,14 @@ func TestStateFolder(t *testing.T) {
 				if os.Geteuid() != 0 {
 					t.Skip("needs root, who can give a folder away")
 				}
-				if err := errors.Join(os.MkdirAll(dir, 0o700), os.Chown(dir, 65532, 65532)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, errors.Join(os.MkdirAll(dir, 0o700), os.Chown(dir, 65532, 65532)))
 			},
 			wantErr: "belongs to user 65532",
 		},
 		"a file is refused": {
 			prepare: func(t *testing.T, dir string) {
 				t.Helper()
-				if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.WriteFile(dir, nil, 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.WriteFile(dir, nil, 0o600)))
 			},
 			wantErr: "--dir",
 		},
@@ -103,9 +90,7 @@ func TestStateFolder(t *testing.T) {
 			if _, err := Open(dir); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "process") {
 				t.Errorf("a second use: got %v, want that it is in use, and by whom", err)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, s.Close())
 			openTestHome(t, dir)
 		})
 	}
@@ -121,9 +106,7 @@ func TestToken(t *testing.T) {
 	if got := mode(t, s.Path(tokenFile)); got != fileMode {
 		t.Errorf("the token file has mode %o", got)
 	}
-	if err := os.Chmod(s.Path(tokenFile), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Chmod(s.Path(tokenFile), 0o644))
 	if again, err := s.Token(); err != nil || again != first {
 		t.Errorf("the second start has token %q and error %v, want the first token", again, err)
 	}
@@ -131,9 +114,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("an open token file was left at mode %o", got)
 	}
 	for _, damaged := range []string{"", "short", strings.Repeat("a b", 20)} {
-		if err := atomicfile.Write(s.Path(tokenFile), []byte(damaged)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, atomicfile.Write(s.Path(tokenFile), []byte(damaged)))
 		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "remove the file") {
 			t.Errorf("token file %q: got %v, want an error with a remedy", damaged, err)
 		}
@@ -147,10 +128,7 @@ func TestCertificates(t *testing.T) {
 	s := openTestHome(t, filepath.Join(t.TempDir(), "state"))
 	certificates := func(hosts []string, now time.Time) (ca, serving *certificate.Pair) {
 		t.Helper()
-		ca, serving, err := s.Certificates(hosts, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ca, serving = testkit.Must2(s.Certificates(hosts, now))(t)
 		roots := x509.NewCertPool()
 		roots.AddCert(ca.Certificate)
 		for _, host := range hosts {
@@ -185,13 +163,9 @@ func TestCertificates(t *testing.T) {
 	if newCA.Certificate.Equal(ca.Certificate) {
 		t.Error("an authority at its end was kept")
 	}
-	if err := os.Remove(s.Path(servingKeyFile)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Remove(s.Path(servingKeyFile)))
 	certificates(hosts, now.Add(caLifetime))
-	if err := atomicfile.Write(s.Path(caKeyFile), []byte("garbage")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, atomicfile.Write(s.Path(caKeyFile), []byte("garbage")))
 	if _, _, err := s.Certificates(hosts, now); err == nil || !strings.Contains(err.Error(), "remove both") {
 		t.Errorf("a damaged key: got %v, want an error with a remedy", err)
 	}
@@ -200,18 +174,10 @@ func TestCertificates(t *testing.T) {
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 	s := openTestHome(t, filepath.Join(t.TempDir(), "state"))
-	ca, err := certificate.NewAuthority("test", time.Now(), caLifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca := testkit.Must(certificate.NewAuthority("test", time.Now(), caLifetime))(t)
 	for _, url := range []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} {
-		if err := s.WriteKubeconfig(url, ca, "the-token"); err != nil {
-			t.Fatal(err)
-		}
-		config, err := clientcmd.LoadFromFile(s.Path(KubeconfigFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, s.WriteKubeconfig(url, ca, "the-token"))
+		config := testkit.Must(clientcmd.LoadFromFile(s.Path(KubeconfigFile)))(t)
 		if config.CurrentContext != contextName || config.Clusters[contextName].Server != url || config.AuthInfos[contextName].Token != "the-token" {
 			t.Errorf("kubeconfig: %+v", config)
 		}
@@ -219,10 +185,7 @@ func TestKubeconfig(t *testing.T) {
 			t.Errorf("the kubeconfig has mode %o", got)
 		}
 	}
-	entries, err := os.ReadDir(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(s.Dir))(t)
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), ".") {
 			t.Errorf("the temporary file %s was left", entry.Name())
@@ -243,9 +206,7 @@ func TestProxyCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ProxyCertificate("aggregator", now); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.ProxyCertificate("aggregator", now))(t)
 	again, err := os.ReadFile(first.CertFile)
 	if err != nil || string(again) != string(kept) {
 		t.Errorf("the certificate was made anew: %v", err)
@@ -263,9 +224,7 @@ func TestProxyCertificate(t *testing.T) {
 	if got := mode(t, first.KeyFile); got != fileMode {
 		t.Errorf("the key has mode %o", got)
 	}
-	if err := os.Remove(first.CertFile); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Remove(first.CertFile))
 	if other, err := s.ProxyCertificate("another", now); err != nil || other.CommonName != "another" {
 		t.Errorf("another name: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
 )
 
@@ -40,16 +41,11 @@ func TestConsole(t *testing.T) {
 	var console fakeConsole
 	options := testOptions(t, filepath.Join(t.TempDir(), "state"))
 	options.NewConsole = console.newFakeConsole
-	up, err := tryStart(t, options, "open 127.0.0.1:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := testkit.Must(tryStart(t, options, "open 127.0.0.1:"))(t)
 	if want := filepath.Join(options.Dir, statedir.KubeconfigFile); console.kubeconfig != want || len(console.hosts) == 0 {
 		t.Errorf("the console is for the kubeconfig %s and the hosts %v, want %s and some", console.kubeconfig, console.hosts, want)
 	}
-	if err := up.stop(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, up.stop())
 	select {
 	case <-console.ended:
 	default:
@@ -60,10 +56,7 @@ func TestConsole(t *testing.T) {
 // TestNoConsole: there is none if nobody wants it, nor where it could show nothing, and none that others can reach.
 func TestNoConsole(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = taken.Close() }()
 	for name, test := range map[string]struct{ listen, database, want string }{
 		"switched off":   {"", "sqlite:///x.db", ""},

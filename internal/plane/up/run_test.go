@@ -90,21 +90,14 @@ func (o *output) waitFor(t *testing.T, text string, ended <-chan error) error {
 
 func testOptions(t *testing.T, dir string) *Options {
 	t.Helper()
-	options, err := NewOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := testkit.Must(NewOptions())(t)
 	options.Dir, options.Listen = dir, "127.0.0.1:0"
 	return options
 }
 
 func start(t *testing.T, options *Options) *running {
 	t.Helper()
-	up, err := tryStart(t, options, "Docket is ready at")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return up
+	return testkit.Must(tryStart(t, options, "Docket is ready at"))(t)
 }
 
 // tryStart runs until the output has the text.
@@ -127,21 +120,14 @@ func tryStart(t *testing.T, options *Options, text string) (*running, error) {
 			t.Errorf("docket up: %v", err)
 		}
 	})
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, statedir.KubeconfigFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, statedir.KubeconfigFile)))(t)
 	config.QPS = -1
 	return &running{config: config, output: out, stop: stop}, nil
 }
 
 func (r *running) client(t *testing.T) dynamic.Interface {
 	t.Helper()
-	client, err := dynamic.NewForConfig(r.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return testkit.Must(dynamic.NewForConfig(r.config))(t)
 }
 
 // do sends a request with the token and returns code and body.
@@ -192,7 +178,7 @@ func TestStopWhileStarting(t *testing.T) {
 // waitUntilServed returns at the first answer of the server of a kubeconfig.
 func waitUntilServed(t *testing.T, kubeconfig string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	testkit.NoError(t, wait.PollUntilContextTimeout(t.Context(), time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 		if err != nil {
 			return false, nil //nolint:nilerr // It is not written yet.
@@ -210,10 +196,7 @@ func waitUntilServed(t *testing.T, kubeconfig string) {
 			return false, nil //nolint:nilerr // It is not served yet.
 		}
 		return true, response.Body.Close()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
@@ -311,9 +294,7 @@ func TestRestart(t *testing.T) {
 	if _, err := tryStart(t, beside, "Docket is ready"); !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "--database") {
 		t.Errorf("a second process on the database: got %v", err)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, first.stop())
 	if !strings.Contains(first.output.String(), "Docket has stopped") {
 		t.Errorf("the output does not say that it stopped: %s", first.output)
 	}
@@ -333,10 +314,7 @@ func TestDemo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	options := testOptions(t, dir)
 	options.Demo = true
-	up, err := tryStart(t, options, "demo reports  3000/3000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := testkit.Must(tryStart(t, options, "demo reports  3000/3000"))(t)
 	reports := up.client(t).Resource(policyReports)
 	before, err := reports.List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(before.Items) < 1000 {
@@ -344,22 +322,13 @@ func TestDemo(t *testing.T) {
 	}
 	changed := before.Items[0].DeepCopy()
 	changed.SetLabels(map[string]string{"mine": "yes"})
-	if _, err := reports.Namespace(changed.GetNamespace()).Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(reports.Namespace(changed.GetNamespace()).Update(t.Context(), changed, metav1.UpdateOptions{}))(t)
 	gone := before.Items[1]
-	if err := reports.Namespace(gone.GetNamespace()).Delete(t.Context(), gone.GetName(), metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := up.stop(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, reports.Namespace(gone.GetNamespace()).Delete(t.Context(), gone.GetName(), metav1.DeleteOptions{}))
+	testkit.NoError(t, up.stop())
 	again := testOptions(t, dir)
 	again.Demo = true
-	up, err = tryStart(t, again, "demo reports  1/1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	up = testkit.Must(tryStart(t, again, "demo reports  1/1"))(t)
 	after, err := up.client(t).Resource(policyReports).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(after.Items) != len(before.Items) {
 		t.Fatalf("%d policy reports after a restart, want %d; error %v", len(after.Items), len(before.Items), err)
@@ -379,14 +348,9 @@ func TestTwoOnOnePostgreSQL(t *testing.T) {
 		options.server.Storage.Database = database
 		clients = append(clients, start(t, options).client(t).Resource(policyReports))
 	}
-	watched, err := clients[1].Namespace("default").Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	watched := testkit.Must(clients[1].Namespace("default").Watch(t.Context(), metav1.ListOptions{}))(t)
 	defer watched.Stop()
-	if _, err := clients[0].Namespace("default").Create(t.Context(), testReport("shared"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(clients[0].Namespace("default").Create(t.Context(), testReport("shared"), metav1.CreateOptions{}))(t)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -404,21 +368,11 @@ func TestTwoOnOnePostgreSQL(t *testing.T) {
 func TestEarlierReports(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Mkdir(dir, 0o700))
 	options := testOptions(t, dir)
-	if err := options.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	reports, err := apiserver.OpenReports(t.Context(), options.server.Storage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind, err := registry.KindOf(policyReports.GroupResource())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, options.Validate())
+	reports := testkit.Must(apiserver.OpenReports(t.Context(), options.server.Storage))(t)
+	kind := testkit.Must(registry.KindOf(policyReports.GroupResource()))(t)
 	for _, namespace := range []string{"earlier", "team-a"} {
 		object, ok := report.Of(kind.New())
 		if !ok {
@@ -426,13 +380,9 @@ func TestEarlierReports(t *testing.T) {
 		}
 		object.SetNamespace(namespace)
 		object.SetName("kept")
-		if err := reports.Storage().Create(t.Context(), kind, object); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, reports.Storage().Create(t.Context(), kind, object))
 	}
-	if err := reports.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, reports.Close())
 	client := start(t, options).client(t)
 	for _, namespace := range []string{"earlier", "team-a"} {
 		if _, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(t.Context(), namespace, metav1.GetOptions{}); err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestDefinitionsHaveWholeDocument fails if the document has a field that model does
@@ -17,9 +19,7 @@ import (
 func TestDefinitionsHaveWholeDocument(t *testing.T) {
 	definitions := definitions(t)
 	var models map[string]any
-	if err := json.Unmarshal(document, &models); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(document, &models))
 	if len(models) == 0 {
 		t.Fatal("the document is empty")
 	}
@@ -32,9 +32,7 @@ func TestDefinitionsHaveWholeDocument(t *testing.T) {
 		if err := json.Unmarshal(encoded, &got); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-document +definition):\n%s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, got), "%s (-document +definition)", name)
 	}
 }
 
@@ -62,20 +60,14 @@ func TestV2Schema(t *testing.T) {
 
 func definitions(t *testing.T) map[string]common.OpenAPIDefinition {
 	t.Helper()
-	definitions, err := Definitions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	definitions := testkit.Must(Definitions())(t)
 	return definitions(spec.MustCreateRef)
 }
 
 func BenchmarkDefinitions(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		definitions, err := Definitions()
-		if err != nil {
-			b.Fatal(err)
-		}
+		definitions := testkit.Must(Definitions())(b)
 		definitions(spec.MustCreateRef)
 	}
 }
