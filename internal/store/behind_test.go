@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -27,12 +28,9 @@ func TestBookmarksWhileBusy(t *testing.T) {
 			r.fill(t, events)
 			predicate := everything
 			predicate.AllowWatchBookmarks = true
-			w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+			w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
 				Recursive: true, Predicate: predicate, ResourceVersion: strconv.FormatInt(int64(first), 10),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			defer w.Stop()
 			for seen := 0; seen < events-200; { // The watch is ahead of its client by that at most.
 				event := <-w.ResultChan()

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -27,9 +28,7 @@ func TestRemainingOfMany(t *testing.T) {
 	for i := range ops {
 		ops[i] = engine.Op{Kind: engine.Create, Resource: resource, Key: fmt.Sprintf("ns/more-%06d", i), Value: row.Value}
 	}
-	if _, err := e.Commit(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Commit(t.Context(), ops))(t)
 	all := int64(len(ops) + 1)
 	for name, c := range map[string]struct {
 		key  string

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -40,20 +41,13 @@ func (f *fleetEngine) FinishDerivation(
 func TestOneReplicaDerives(t *testing.T) {
 	t.Parallel()
 	e := &fleetEngine{Engine: enginetest.NewModel(time.Now)}
-	s, err := New(t.Context(), Options{Engine: e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(New(t.Context(), Options{Engine: e}))(t)
 	r := s.Resource(ResourceConfig{Prefix: "/reports/"})
 	old := engine.Op{Kind: engine.Create, Resource: r.resource, Key: "damaged", Value: engine.Value{Codec: 99}}
-	if _, err := e.Commit(t.Context(), []engine.Op{old}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Commit(t.Context(), []engine.Op{old}))(t)
 	for _, want := range []int{0, 1} {
 		e.leads = want == 1
-		if err := s.deriveAnew(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, s.deriveAnew(t.Context()))
 		if e.begun != want || e.finished != want {
 			t.Errorf("leads=%t: begun %d times, ended %d times, want %d", e.leads, e.begun, e.finished, want)
 		}

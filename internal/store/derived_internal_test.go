@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -56,14 +57,9 @@ func TestDerivedOnlyIfNeeded(t *testing.T) {
 				}
 				return &engine.Projection{Name: accessor.GetName()}, nil
 			}
-			before, err := r.derivedBefore(c.old)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := testkit.Must(r.derivedBefore(c.old))(t)
 			op := engine.Op{Kind: c.kind}
-			if err := before.derive(&op, c.updated); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, before.derive(&op, c.updated))
 			if op.KeepDerived != c.keep || projections != c.projections || op.Derivation != 7 {
 				t.Errorf("kept is %v after %d projections by version %d, want %v after %d by 7",
 					op.KeepDerived, projections, op.Derivation, c.keep, c.projections)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -64,9 +65,7 @@ func TestEncodedListReadsOn(t *testing.T) {
 	}
 	list := &encodedList{}
 	all := storage.ListOptions{Recursive: true, Predicate: everything}
-	if err := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", all, list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", all, list))
 	if len(list.first) >= n || list.Continue != "" {
 		t.Fatalf("%d of %d reports were read at once, the token is %q", len(list.first), n, list.Continue)
 	}

@@ -241,17 +241,12 @@ func TestRestoreEndsWatches(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)
 	created := r.create(t, "before")
-	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+	w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
 		Recursive: true, Predicate: everything, ResourceVersion: created.ResourceVersion,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer w.Stop()
 	r.engine.set(nil, 1_000_000)
-	if _, err := r.GetCurrentResourceVersion(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.GetCurrentResourceVersion(t.Context()))(t)
 	expectExpired(t, w)
 	late, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
 		Recursive: true, Predicate: everything, ResourceVersion: created.ResourceVersion,
@@ -278,10 +273,7 @@ func TestWatchOfDatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)
 	r.engine.set(func(string) error { return engine.ErrUnavailable }, 0)
-	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything})
-	if err != nil {
-		t.Fatalf("watch was refused: %v", err)
-	}
+	w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}))(t)
 	defer w.Stop()
 	event := <-w.ResultChan()
 	status, ok := event.Object.(*metav1.Status)
@@ -315,12 +307,9 @@ func testWatchBeginsBeforeItIsOpen(t *testing.T, initial *bool) {
 		}
 		return nil
 	}, 0)
-	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+	w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
 		Recursive: true, Predicate: everything, SendInitialEvents: initial,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer w.Stop()
 	r.create(t, "brief")
 	if err := r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}); err != nil {
@@ -342,10 +331,7 @@ func TestReady(t *testing.T) {
 	if err := r.store.Ready(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("ready without a database: %v", err)
 	}
-	idle, err := store.New(t.Context(), store.Options{Engine: openModel(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	idle := testkit.Must(store.New(t.Context(), store.Options{Engine: openModel(t)}))(t)
 	if idle.Ready(t.Context()) == nil {
 		t.Error("a store that doesn't run says it is ready")
 	}
@@ -358,14 +344,10 @@ func TestCacheIsNotShared(t *testing.T) {
 	first := r.create(t, "x")
 	first.Labels = map[string]string{"changed": "by the creator"}
 	second := &policyReport{}
-	if err := r.Get(t.Context(), key("x"), storage.GetOptions{}, second); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Get(t.Context(), key("x"), storage.GetOptions{}, second))
 	second.Labels = map[string]string{"changed": "by a reader"}
 	third := &policyReport{}
-	if err := r.Get(t.Context(), key("x"), storage.GetOptions{}, third); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Get(t.Context(), key("x"), storage.GetOptions{}, third))
 	if len(third.Labels) != 0 {
 		t.Errorf("labels %v came from the cache, want none", third.Labels)
 	}
@@ -378,9 +360,7 @@ func TestRebuildResults(t *testing.T) {
 		r.create(t, fmt.Sprintf("report-%03d", i))
 	}
 	var last, total int64
-	if err := r.store.RebuildResults(t.Context(), func(done, of int64) { last, total = done, of }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.store.RebuildResults(t.Context(), func(done, of int64) { last, total = done, of }))
 	if last != 250 || total != 250 {
 		t.Errorf("rebuilt %d of %d, want 250 of 250", last, total)
 	}
@@ -398,9 +378,7 @@ func TestRebuildBesideDamage(t *testing.T) {
 		Kind: engine.Create, Resource: "/wgpolicyk8s.io/policyreports/", Key: "ns/broken",
 		Value: engine.Value{Data: []byte("nothing"), Codec: 99, Size: 7},
 	}
-	if _, err := e.Commit(t.Context(), []engine.Op{broken}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Commit(t.Context(), []engine.Op{broken}))(t)
 	var last int64
 	err := r.store.RebuildResults(t.Context(), func(done, _ int64) { last = done })
 	if last != 151 || !errors.Is(err, engine.ErrSchema) || !strings.Contains(err.Error(), "ns/broken") {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -29,16 +30,10 @@ func (c *countedEvents) Events(ctx context.Context, after engine.Revision, limit
 func TestOwnCommitsAreNotRead(t *testing.T) {
 	t.Parallel()
 	counted := &countedEvents{Engine: enginetest.NewModel(clock.RealClock{}.Now)}
-	s, err := New(t.Context(), Options{Engine: counted})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(New(t.Context(), Options{Engine: counted}))(t)
 	commit := func(key string) engine.State {
 		t.Helper()
-		batch, err := counted.Commit(t.Context(), []engine.Op{{Kind: engine.Create, Resource: "/reports/", Key: key}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		batch := testkit.Must(counted.Commit(t.Context(), []engine.Op{{Kind: engine.Create, Resource: "/reports/", Key: key}}))(t)
 		return batch.State
 	}
 	const each = 5
@@ -46,15 +41,10 @@ func TestOwnCommitsAreNotRead(t *testing.T) {
 	for range each {
 		other := commit("other" + string(rune('a'+int(last.Revision))))
 		last = commit("own" + string(rune('a'+int(other.Revision))))
-		own, _, err := counted.Engine.Events(t.Context(), other.Revision, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		own, _ := testkit.Must2(counted.Engine.Events(t.Context(), other.Revision, 1))(t)
 		s.feed(own, last)
 	}
-	if err := s.catchUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, s.catchUp(t.Context()))
 	if now := s.hub.State().Revision; counted.read != each || now != last.Revision {
 		t.Errorf("read %d events up to revision %d, want %d up to %d", counted.read, now, each, last.Revision)
 	}

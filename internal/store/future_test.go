@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -28,22 +29,16 @@ func engines() map[string]storetest.Open {
 // from begins a watch at a revision.
 func (r *reports) from(t *testing.T, revision engine.Revision) watch.Interface {
 	t.Helper()
-	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+	w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
 		Recursive: true, Predicate: everything, ResourceVersion: strconv.FormatInt(int64(revision), 10),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(w.Stop)
 	return w
 }
 
 func (r *reports) present(t testing.TB) engine.Revision {
 	t.Helper()
-	state, err := r.store.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := testkit.Must(r.store.State(t.Context()))(t)
 	return state.Revision
 }
 
@@ -125,29 +120,20 @@ func TestFolderPutBack(t *testing.T) {
 	path := filepath.Join(folder, "docket.db")
 	run := func(do func(r *reports)) {
 		t.Helper()
-		e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "test"}))(t)
 		t.Run("server", func(t *testing.T) { do(newReportsOn(t, e)) }) // It stops at the end of this.
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, e.Close())
 	}
 	var seen engine.Revision
 	run(func(r *reports) { r.create(t, "before") })
-	if err := os.CopyFS(snapshot, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.CopyFS(snapshot, os.DirFS(folder)))
 	run(func(r *reports) {
 		for i := range 10 {
 			r.create(t, "forgotten-"+strconv.Itoa(i))
 		}
 		seen = r.present(t)
 	})
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(snapshot))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(snapshot))))
 	run(func(r *reports) {
 		if now := r.present(t); now <= seen { // Before any client comes.
 			t.Errorf("the database goes on from %d, the client saw %d", now, seen)

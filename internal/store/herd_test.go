@@ -123,9 +123,7 @@ func (r *reports) fill(t testing.TB, count int) {
 			return r.Create(context.WithoutCancel(t.Context()), key(name), in, &policyReport{}, 0)
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, group.Wait())
 }
 
 // filled is a report of 1 kB.

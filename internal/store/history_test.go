@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/hub"
@@ -41,10 +42,7 @@ func (n *narrow) Events(ctx context.Context, after engine.Revision, limit int) (
 // hub of the present state.
 func (n *narrow) hub(t *testing.T) *hub.Hub[change] {
 	t.Helper()
-	state, err := n.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := testkit.Must(n.State(t.Context()))(t)
 	return hub.New[change](1<<20, state)
 }
 
@@ -74,10 +72,7 @@ func all(*hub.Entry[change]) bool { return true }
 func readOn(t *testing.T, h *history, after engine.Revision) (count int) {
 	t.Helper()
 	for {
-		entries, next, err := h.read(t.Context(), after, all, nil, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries, next := testkit.Must2(h.read(t.Context(), after, all, nil, 7))(t)
 		for i, e := range entries {
 			if want := after + engine.Revision(i) + 1; e.Revision != want {
 				t.Fatalf("got revision %d, want %d", e.Revision, want)
@@ -107,9 +102,7 @@ func TestHistoryIsShared(t *testing.T) {
 			firstReads = append(firstReads, after)
 		}
 	}
-	if diff := cmp.Diff(want, firstReads); diff != "" {
-		t.Errorf("pages (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, firstReads), "pages (-want +got)")
 	for _, after := range want[:4] { // The last page is read again: there might be more.
 		if seen[after] != 1 {
 			t.Errorf("the page after %d was read %d times", after, seen[after])
@@ -126,9 +119,7 @@ func TestHistoryAfterCompaction(t *testing.T) {
 	e := newNarrow(t, 500, 600)
 	hubOfOld := e.hub(t) // It has not heard of the compaction.
 	h := newHistory(e, hubOfOld, 1<<30)
-	if err := e.Compact(t.Context(), 100); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Compact(t.Context(), 100))
 	if got := readOn(t, h, 100); got != 501 {
 		t.Errorf("read %d events, want 501", got)
 	}
@@ -184,9 +175,7 @@ func TestGate(t *testing.T) {
 	}
 	g.leave()
 	running.Wait()
-	if diff := cmp.Diff([]engine.Revision{50, 10, 40, 20, 30}, order); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]engine.Revision{50, 10, 40, 20, 30}, order), "order (-want +got)")
 	if g.free != 1 {
 		t.Errorf("%d places are free", g.free)
 	}

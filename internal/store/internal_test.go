@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -28,9 +29,7 @@ func TestChunks(t *testing.T) {
 	for chunk := range chunks(rows) {
 		got = append(got, len(chunk))
 	}
-	if diff := cmp.Diff([]int{1, 2, 1, 1, 1}, got); diff != "" {
-		t.Errorf("rows of each chunk (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]int{1, 2, 1, 1, 1}, got), "rows of each chunk (-want +got)")
 }
 
 // Terms are stored: those of labels and fields stay what they are.
@@ -44,9 +43,7 @@ func TestTermsStayTheSame(t *testing.T) {
 		{Name: 1412733061890673626, Value: -3292477735350538661},
 		{Name: 4013080601706306514, Value: -1205034819632174695},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("terms (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "terms (-want +got)")
 }
 
 // Every selector finds through the index what it matches, and maybe more.
@@ -82,14 +79,8 @@ func TestConditionsOnlyNarrow(t *testing.T) {
 		{"", "metadata.name=x", 0},
 		{"a=1", "scope.uid=u1", 2},
 	} {
-		label, err := labels.Parse(c.labels)
-		if err != nil {
-			t.Fatal(err)
-		}
-		field, err := fields.ParseSelector(c.fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		label := testkit.Must(labels.Parse(c.labels))(t)
+		field := testkit.Must(fields.ParseSelector(c.fields))(t)
 		conditions := x.conditions(storage.SelectionPredicate{Label: label, Field: field})
 		if len(conditions) != c.conditions {
 			t.Errorf("%q %q: %d conditions, want %d", c.labels, c.fields, len(conditions), c.conditions)
@@ -108,9 +99,7 @@ func TestHashIsStable(t *testing.T) {
 	t.Parallel()
 	want := []engine.Term{{Name: -3169229156261313839, Value: -887738234412377844}}
 	got := newIndexer(nil).terms(labels.Set{"app": "web"}, nil)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("terms (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "terms (-want +got)")
 }
 
 func TestCacheIsBounded(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/component-base/metrics/testutil"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -24,9 +25,7 @@ func TestPollingIsShown(t *testing.T) { // The metric is one of the process.
 	RegisterMetrics()
 	model := enginetest.NewModel(time.Now)
 	for e, want := range map[engine.Engine]float64{model: 0, pollingEngine{model}: 1} {
-		if _, err := New(t.Context(), Options{Engine: e}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(New(t.Context(), Options{Engine: e}))(t)
 		if got, err := testutil.GetGaugeMetricValue(polling); err != nil || got != want {
 			t.Errorf("%T: the metric is %v, want %v: %v", e, got, want, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/storetest"
 )
@@ -44,10 +45,7 @@ func (c versionCodec) Encode(object runtime.Object, w io.Writer) error {
 // widgets returns the storage of a custom resource in one of its versions.
 func widgets(t *testing.T, getter generic.RESTOptionsGetter, version string) storage.Interface {
 	t.Helper()
-	options, err := getter.GetRESTOptions(schema.GroupResource{Group: "example.com", Resource: "widgets"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := testkit.Must(getter.GetRESTOptions(schema.GroupResource{Group: "example.com", Resource: "widgets"}, nil))(t)
 	options.StorageConfig.Codec = versionCodec{unstructured.UnstructuredJSONScheme, version}
 	newObject := func() runtime.Object { return &unstructured.Unstructured{} }
 	newList := func() runtime.Object { return &unstructured.UnstructuredList{} }
@@ -79,9 +77,7 @@ func TestManyVersions(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}
 	object.SetName("a")
 	object.SetNamespace("ns")
-	if err := v1.Create(t.Context(), key, object, &unstructured.Unstructured{}, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, v1.Create(t.Context(), key, object, &unstructured.Unstructured{}, 0))
 	for version, w := range watches {
 		event := <-w.ResultChan()
 		if got, ok := event.Object.(*unstructured.Unstructured); !ok || event.Type != watch.Added || got.GetAPIVersion() != version {
@@ -113,18 +109,11 @@ func TestNamespaces(t *testing.T) {
 		for _, name := range []string{"x", "y", "z.9"} {
 			object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Thing"}}
 			object.SetName(name)
-			if err := r.Create(t.Context(), "/things/"+namespace+"/"+name, object, &unstructured.Unstructured{}, 0); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, r.Create(t.Context(), "/things/"+namespace+"/"+name, object, &unstructured.Unstructured{}, 0))
 		}
 	}
-	got, err := s.Namespaces(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("namespaces (-want +got):\n%s", diff)
-	}
+	got := testkit.Must(s.Namespaces(t.Context()))(t)
+	testkit.NoDiff(t, cmp.Diff(want, got), "namespaces (-want +got)")
 }
 
 // TestTimesAreAsStored: what a reader gets from memory has the times that it would have from the database, which has
@@ -139,12 +128,8 @@ func TestTimesAreAsStored(t *testing.T) {
 	in.SetCreationTimestamp(now)
 	in.SetDeletionTimestamp(&now)
 	in.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a", Operation: metav1.ManagedFieldsOperationApply, Time: &now}})
-	if err := r.Create(t.Context(), key("a"), in, out, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Get(t.Context(), key("a"), storage.GetOptions{}, got); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Create(t.Context(), key("a"), in, out, 0))
+	testkit.NoError(t, r.Get(t.Context(), key("a"), storage.GetOptions{}, got))
 	want := now.Truncate(time.Second)
 	for what, report := range map[string]*policyReport{"answer": out, "object": got} {
 		if created, deleted, managed := report.CreationTimestamp.Time, report.DeletionTimestamp.Time, report.ManagedFields[0].Time.Time; !created.Equal(want) || !deleted.Equal(want) || !managed.Equal(want) {

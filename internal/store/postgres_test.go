@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/store/storetest"
@@ -23,10 +24,7 @@ func openPostgres(t testing.TB) engine.Engine {
 
 func openReplica(t testing.TB, url string) engine.Engine {
 	t.Helper()
-	e, err := postgres.Open(context.Background(), postgres.Options{URL: url, Cluster: "test"})
-	if err != nil {
-		t.Fatalf("open PostgreSQL: %v", err)
-	}
+	e := testkit.Must(postgres.Open(context.Background(), postgres.Options{URL: url, Cluster: "test"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }

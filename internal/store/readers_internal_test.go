@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -55,12 +56,9 @@ func TestLongReadersHoldHistory(t *testing.T) {
 			}
 			write := func(n int) engine.State {
 				t.Helper()
-				batch, err := e.Commit(t.Context(), []engine.Op{{
+				batch := testkit.Must(e.Commit(t.Context(), []engine.Op{{
 					Kind: engine.Create, Resource: "/reports/", Key: fmt.Sprintf("%0700d", n), Value: engine.Value{Data: []byte("x")},
-				}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}}))(t)
 				return batch.State
 			}
 			for n := range 3 {
@@ -71,9 +69,7 @@ func TestLongReadersHoldHistory(t *testing.T) {
 				for n := range c.changes {
 					write(4 + n)
 				}
-				if err := s.dropHistory(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, s.dropHistory(t.Context()))
 			}
 			reader := reader{readers: &s.readers}
 			reader.needs(at)
@@ -82,9 +78,7 @@ func TestLongReadersHoldHistory(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("the list ends with %v, want %v", err, c.want)
 			}
-			if err := s.dropHistory(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, s.dropHistory(t.Context()))
 			if state, err := e.State(t.Context()); err != nil || state.Compacted <= at {
 				t.Errorf("after the list history is kept from %d, %v; want more than %d", state.Compacted, err, at)
 			}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store"
 )
 
@@ -60,9 +61,7 @@ func writeAtOnce(t *testing.T, url string) {
 		w := r.from(t, first)
 		watching.Go(func() { expectRevisions(t, w, first, first+2*writes) })
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, group.Wait())
 	watching.Wait()
 	for n, e := range engines {
 		read := e.events.Load()

@@ -20,10 +20,7 @@ func openModel(testing.TB) engine.Engine { return enginetest.NewModel(clock.Real
 
 func openSQLite(t testing.TB) engine.Engine {
 	t.Helper()
-	e, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "test"})
-	if err != nil {
-		t.Fatalf("open SQLite: %v", err)
-	}
+	e := testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "test"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }

@@ -71,10 +71,7 @@ func awaitBookmark(t *testing.T, w watch.Interface, atLeast engine.Revision) {
 		if !ok || event.Type != watch.Bookmark {
 			t.Fatalf("a watch of keys that nobody changes got %s %v", event.Type, event.Object)
 		}
-		revision, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		revision := testkit.Must(strconv.ParseInt(object.GetResourceVersion(), 10, 64))(t)
 		got = engine.Revision(revision)
 	}
 }
@@ -84,12 +81,9 @@ func (r *reports) quiet(t *testing.T, revision engine.Revision) watch.Interface 
 	t.Helper()
 	predicate := everything
 	predicate.AllowWatchBookmarks = true
-	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports/quiet", storage.ListOptions{
+	w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports/quiet", storage.ListOptions{
 		Recursive: true, Predicate: predicate, ResourceVersion: strconv.FormatInt(int64(revision), 10),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(w.Stop)
 	return w
 }
@@ -127,14 +121,10 @@ func TestSwitchoverEndsNoWatch(t *testing.T) {
 	create(a, 5)
 	now := b.present(t)
 	for n, w := range watches {
-		if diff := cmp.Diff(want, names(t, w, len(want))); diff != "" {
-			t.Errorf("watch %d (-want +got):\n%s", n, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, names(t, w, len(want))), "watch %d (-want +got)", n)
 	}
 	for n, w := range later {
-		if diff := cmp.Diff(want[10:], names(t, w, 10)); diff != "" {
-			t.Errorf("watch %d from before the switchover (-want +got):\n%s", n, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want[10:], names(t, w, 10)), "watch %d from before the switchover (-want +got)", n)
 	}
 	for _, w := range quiet {
 		awaitBookmark(t, w, now)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -56,8 +57,6 @@ func TestTroubles(t *testing.T) {
 		if step.want != "" {
 			want = []string{step.want}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %v: %s", step.work, step.err, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, got), "%s: %v", step.work, step.err)
 	}
 }

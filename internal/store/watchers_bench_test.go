@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store"
 )
 
@@ -28,11 +29,8 @@ func BenchmarkActiveWatchers(b *testing.B) {
 			var watching sync.WaitGroup
 			defer watching.Wait()
 			for i := range c.watchers {
-				w, err := r.Watch(b.Context(), fmt.Sprintf("/wgpolicyk8s.io/policyreports/ns-%d", i%c.namespaces),
-					storage.ListOptions{Recursive: true, Predicate: everything, ResourceVersion: "1"})
-				if err != nil {
-					b.Fatal(err)
-				}
+				w := testkit.Must(r.Watch(b.Context(), fmt.Sprintf("/wgpolicyk8s.io/policyreports/ns-%d", i%c.namespaces),
+					storage.ListOptions{Recursive: true, Predicate: everything, ResourceVersion: "1"}))(b)
 				defer w.Stop()
 				watching.Go(func() {
 					for range w.ResultChan() {
@@ -66,7 +64,5 @@ func (r *reports) write(b *testing.B, count, namespaces int) {
 			return r.Create(b.Context(), "/wgpolicyk8s.io/policyreports/"+namespace+"/"+name, in, &policyReport{}, 0)
 		})
 	}
-	if err := group.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, group.Wait())
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/registry"
 )
@@ -21,10 +22,7 @@ import (
 // BenchmarkPack packs reports as they are stored.
 func BenchmarkPack(b *testing.B) {
 	cluster := sample.Cluster{Seed: 1, Now: time.Unix(1763800000, 0)}
-	kind, err := sample.KindOf("PolicyReport")
-	if err != nil {
-		b.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf("PolicyReport"))(b)
 	corpora := map[string][]*unstructured.Unstructured{}
 	for r := range cluster.Reports(60) {
 		corpora["producers"] = append(corpora["producers"], r)
@@ -93,9 +91,7 @@ func stored(b *testing.B, r *unstructured.Unstructured, i int) []byte {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if data, err = runtime.Encode(registry.NewStorageCodec(), decoded); err != nil {
-			b.Fatal(err)
-		}
+		data = testkit.Must(runtime.Encode(registry.NewStorageCodec(), decoded))(b)
 	}
 	return data
 }

@@ -13,17 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/codec"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
 func newCodec(t testing.TB) *codec.Codec {
 	t.Helper()
-	c, err := codec.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return testkit.Must(codec.New())(t)
 }
 
 func FuzzPackUnpack(f *testing.F) {
@@ -94,10 +91,7 @@ func TestStoredValuesStayReadable(t *testing.T) {
 // own.
 func TestDictionaryStaysTheSame(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("reports1.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(os.ReadFile("reports1.txt"))(t)
 	const want = "3b4a41b1f83d6c38b2d67795557e86bc75ac101fc47956b0c29787d9a7896027"
 	if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != want {
 		t.Errorf("reports1.txt has the SHA-256 %s, want %s", got, want)

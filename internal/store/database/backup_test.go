@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/database"
 )
 
@@ -27,14 +28,9 @@ func TestBackupTo(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "docket.db")
 	url := "sqlite://" + path
-	opened, err := database.Open(t.Context(), url, database.Options{Cluster: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testkit.Must(database.Open(t.Context(), url, database.Options{Cluster: "c"}))(t)
 	t.Cleanup(func() { _ = opened.Close() })
-	if err := os.WriteFile(fmt.Sprintf("%s.backup-%d", path, os.Getpid()), []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(fmt.Sprintf("%s.backup-%d", path, os.Getpid()), []byte("half"), 0o600))
 	var out bytes.Buffer
 	if err := database.BackupTo(t.Context(), url, &out); err != nil || !bytes.HasPrefix(out.Bytes(), []byte("SQLite format 3")) {
 		t.Errorf("%d bytes, %v", out.Len(), err)

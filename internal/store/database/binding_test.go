@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/database"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -45,9 +46,7 @@ func TestClusterIsBound(t *testing.T) {
 			}
 			a, b := engine.Binding{UID: "uid-a"}, engine.Binding{UID: "uid-b"}
 			for range 2 {
-				if err := open("team", a); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, open("team", a))
 			}
 			refused(open("team", b), "uid-a", "uid-b", "--cluster=auto", "--adopt-cluster=team")
 			if err := open("team", engine.Binding{}); err != nil {

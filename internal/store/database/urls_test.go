@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/database"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -82,13 +83,8 @@ func TestOpen(t *testing.T) {
 		"postgres": testenv.Postgres(t).Database(t) + "&max_conns=2&synchronous_commit=remote_write",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := database.Validate(databaseURL); err != nil {
-				t.Fatal(err)
-			}
-			opened, err := database.Open(t.Context(), databaseURL, database.Options{Cluster: "main"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, database.Validate(databaseURL))
+			opened := testkit.Must(database.Open(t.Context(), databaseURL, database.Options{Cluster: "main"}))(t)
 			batch, err := opened.Commit(t.Context(), []engine.Op{{Kind: engine.Create, Resource: "/r/", Key: "a"}})
 			if err != nil || batch.State.Revision != 2 {
 				t.Errorf("commit: %+v, %v", batch, err)
@@ -144,10 +140,7 @@ func TestExisting(t *testing.T) {
 				t.Errorf("something was made: %v, %v", left, err)
 			}
 			for _, existing := range []bool{false, true} {
-				opened, err := database.Open(t.Context(), databaseURL, database.Options{Cluster: "main", Existing: existing})
-				if err != nil {
-					t.Fatal(err)
-				}
+				opened := testkit.Must(database.Open(t.Context(), databaseURL, database.Options{Cluster: "main", Existing: existing}))(t)
 				if err := opened.Close(); err != nil {
 					t.Error(err)
 				}

@@ -6,6 +6,8 @@ package engine
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestFilterOfCluster: the filter for one cluster selects the same rows of it as the whole filter.
@@ -36,9 +38,7 @@ func TestFilterOfCluster(t *testing.T) {
 					t.Fatalf("%+v is left", left)
 				}
 			})
-			if err := left.Check(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, left.Check())
 			for _, policy := range []string{"a", "b", "d"} {
 				row := map[Field]string{FieldCluster: cluster, FieldPolicy: policy}
 				text := func(field Field) string { return row[field] }

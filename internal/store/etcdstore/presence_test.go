@@ -23,11 +23,7 @@ func TestPresence(t *testing.T) {
 	t.Parallel()
 	p := newPresence()
 	begin := func() (context.Context, context.CancelFunc) {
-		ctx, end, err := p.begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ctx, end
+		return testkit.Must2(p.begin(t.Context()))(t)
 	}
 	running, end := begin()
 	defer end()
@@ -105,10 +101,7 @@ func TestPersistentDialer(t *testing.T) {
 		}
 		connected <- err
 	}()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", address))(t)
 	defer func() { _ = listener.Close() }()
 	if err, _ := testkit.Receive(t, "it is connected", connected); err != nil {
 		t.Error(err)
@@ -128,10 +121,7 @@ func TestValidateCluster(t *testing.T) {
 func TestGetRESTOptions(t *testing.T) {
 	t.Parallel()
 	s := &Store{options: Options{Prefix: "/p", Cluster: "c", CompactionInterval: time.Hour, GarbageCollector: true}}
-	options, err := s.RESTOptionsGetter().GetRESTOptions(schema.GroupResource{Group: "g", Resource: "r"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := testkit.Must(s.RESTOptionsGetter().GetRESTOptions(schema.GroupResource{Group: "g", Resource: "r"}, nil))(t)
 	if config := options.StorageConfig; config.Prefix != "/p/c" || options.ResourcePrefix != "/g/r" ||
 		config.CompactionInterval != time.Hour || !options.EnableGarbageCollection {
 		t.Errorf("options: %+v, %+v", options, config)

@@ -18,10 +18,7 @@ import (
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	transport := storagebackend.TransportConfig{ServerList: testserver.RunEtcd(t, etcdtest.NewConfig(t)).Endpoints()}
-	s, err := Open(t.Context(), Options{Transport: transport, Prefix: "/p", Cluster: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Open(t.Context(), Options{Transport: transport, Prefix: "/p", Cluster: "c"}))(t)
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("not ready: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/hub"
 )
@@ -94,9 +95,7 @@ func TestReadInParts(t *testing.T) {
 		part, next, _ := s.Read(after, nil, 2)
 		got, after = append(got, revisions(part)...), next
 	}
-	if diff := cmp.Diff([]engine.Revision{1, 2, 3, 4, 5}, got); diff != "" {
-		t.Errorf("parts (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]engine.Revision{1, 2, 3, 4, 5}, got), "parts (-want +got)")
 }
 
 func TestSignalOnlyWhatConcerns(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
@@ -78,33 +79,23 @@ type cpu struct{ server, client time.Duration }
 func cpuTimes(b *testing.B, url string) cpu {
 	b.Helper()
 	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &own))
 	used := cpu{client: time.Duration(own.Utime.Nano() + own.Stime.Nano())}
-	conn, err := pgx.Connect(b.Context(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(b.Context(), url))(b)
 	defer func() { _ = conn.Close(context.WithoutCancel(b.Context())) }()
 	rows, err := conn.Query(b.Context(), `SELECT pid FROM pg_stat_activity
 		WHERE datname = current_database() AND application_name LIKE 'docket%'`)
 	if err != nil {
 		b.Fatal(err)
 	}
-	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		b.Fatal(err)
-	}
+	pids := testkit.Must(pgx.CollectRows(rows, pgx.RowTo[int]))(b)
 	for _, pid := range pids {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
 		if err != nil {
 			continue // Not Linux, or gone.
 		}
 		var nanoseconds int64
-		if _, err := fmt.Sscan(string(stat), &nanoseconds); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(fmt.Sscan(string(stat), &nanoseconds))(b)
 		used.server += time.Duration(nanoseconds)
 	}
 	return used
@@ -136,10 +127,7 @@ func BenchmarkRead(b *testing.B) {
 		commit(b, e, benchOps(500))
 	}
 	ctx := b.Context()
-	state, err := e.State(ctx)
-	if err != nil {
-		b.Fatal(err)
-	}
+	state := testkit.Must(e.State(ctx))(b)
 	queries := map[string]engine.Query{
 		"List/500":            {Limit: 500, After: "team-20/"},
 		"List/500Count":       {Limit: 500, After: "team-20/", Count: true},
@@ -178,9 +166,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 	b.Run("State", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := e.State(ctx); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Must(e.State(ctx))(b)
 		}
 	})
 }
@@ -242,9 +228,7 @@ func BenchmarkTidy(b *testing.B) {
 				b.StopTimer()
 				commit(b, c.engine, fill(c.engine, benchOps(batch)))
 				b.StartTimer()
-				if err := c.engine.Tidy(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				testkit.NoError(b, c.engine.Tidy(b.Context()))
 			}
 		})
 	}
@@ -259,15 +243,10 @@ func BenchmarkLongTransaction(b *testing.B) {
 			url := testenv.Postgres(b).Database(b)
 			e := open(b, url, "main")
 			commit(b, e, benchOps(1))
-			conn, err := pgx.Connect(b.Context(), url)
-			if err != nil {
-				b.Fatal(err)
-			}
+			conn := testkit.Must(pgx.Connect(b.Context(), url))(b)
 			defer func() { _ = conn.Close(context.WithoutCancel(b.Context())) }()
 			if held {
-				if _, err := conn.Exec(b.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docket.revision`); err != nil {
-					b.Fatal(err)
-				}
+				testkit.Must(conn.Exec(b.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docket.revision`))(b)
 			}
 			for range commits {
 				commit(b, e, benchOps(1))
@@ -276,9 +255,7 @@ func BenchmarkLongTransaction(b *testing.B) {
 			for b.Loop() {
 				commit(b, e, benchOps(1))
 				started := time.Now()
-				if _, err := e.State(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				testkit.Must(e.State(b.Context()))(b)
 				reading += time.Since(started)
 			}
 			b.ReportMetric(float64(reading.Microseconds())/float64(b.N), "state-µs")

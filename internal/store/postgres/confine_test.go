@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 )
@@ -27,10 +28,7 @@ const insufficientPrivilege = "42501"
 // confining returns the statements of docs/operate/operations.md, for a cluster.
 func confining(t *testing.T, cluster string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/operate/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../../docs/operate/operations.md"))(t)
 	_, section, found := strings.Cut(string(page), "\n## A role for each cluster\n")
 	var statements strings.Builder
 	for line := range strings.Lines(section) {
@@ -60,15 +58,13 @@ func tables(t *testing.T, conn *pgx.Conn) map[string]string {
 	found := map[string]string{}
 	var name string
 	var column *string
-	if _, err := pgx.ForEachRow(rows, []any{&name, &column}, func() error {
+	testkit.Must(pgx.ForEachRow(rows, []any{&name, &column}, func() error {
 		if column == nil {
 			return fmt.Errorf("table %s has rows of no cluster: roles can't be kept apart in it", name)
 		}
 		found[name] = *column
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return found
 }
 
@@ -100,9 +96,7 @@ func TestConfinedRoles(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewPostgres(t) // Roles belong to servers.
 	owner := server.Database(t)
-	if err := open(t, owner, "first").Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, open(t, owner, "first").Close())
 	for _, cluster := range []string{"east", "west"} {
 		execute(t, owner, confining(t, cluster))
 	}
@@ -140,9 +134,7 @@ func TestConfinedRoles(t *testing.T) {
 		}
 	})
 
-	if diff := cmp.Diff(before, contents(t, admin, all, "west")); diff != "" {
-		t.Errorf("the other cluster has changed (-before +after):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(before, contents(t, admin, all, "west")), "the other cluster has changed (-before +after)")
 	commit(t, west, []engine.Op{create("d")})
 	execute(t, owner, strings.ReplaceAll(confining(t, "east"), "CREATE ROLE", "--")) // Again, as after an update.
 	commit(t, east, []engine.Op{create("d")})

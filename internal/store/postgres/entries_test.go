@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -48,9 +49,7 @@ func TestEntryArgs(t *testing.T) {
 				t.Errorf("entry %+v was taken: %t", in, taken)
 			}
 		}
-		if err := e.finish(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, e.finish())
 	}
 	got := [][]int64{widen(e.counts), widen(e.firstVerdicts), e.verdicts, e.defaults, widen(e.firstSeconds), e.seconds, widen(e.firstOrdinals), widen(e.ordinals)}
 	want := [][]int64{
@@ -59,9 +58,7 @@ func TestEntryArgs(t *testing.T) {
 		{5, 0, 7, 9, 0}, {0, 0, 1, 0, 0}, {0, 7, 0, 8},
 		{1, 0, 4, 0, 0}, {0, 1, 0, 0, 2, 0, 0},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "arguments (-want +got)")
 }
 
 func widen(in []int32) []int64 {

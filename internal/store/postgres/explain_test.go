@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -71,14 +72,9 @@ func TestPlans(t *testing.T) {
 		statements[name] = named(t, shape.sql())
 	}
 	maps.Copy(statements, questionStatements())
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := conn.Exec(t.Context(), planSettings().statement()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(conn.Exec(t.Context(), planSettings().statement()))(t)
 	want := plans(t, conn, statements)
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -88,9 +84,7 @@ func TestPlans(t *testing.T) {
 	if *plansDatabase != "" {
 		return
 	}
-	if _, err := conn.Exec(t.Context(), "VACUUM ANALYZE"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(conn.Exec(t.Context(), "VACUUM ANALYZE"))(t)
 	grow(t, e, conn)
 	maps.DeleteFunc(statements, func(name, _ string) bool { return strings.HasPrefix(name, "tidy") }) // Bitmaps will do, too.
 	for name, got := range plans(t, conn, statements) {
@@ -107,9 +101,7 @@ func grow(t *testing.T, e *Engine, conn *pgx.Conn) {
 	for n := range ops {
 		ops[n] = enginetest.Report(int64(n))
 	}
-	if _, err := e.Commit(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Commit(t.Context(), ops))(t)
 	// Sessions tell what they wrote once in a second.
 	const noticed = `SELECT min(reltuples) > 0 FROM pg_class, pg_sleep(0.1) WHERE relnamespace = 'docket'::regnamespace
 		AND relname IN ('event', 'object', 'report', 'subject', 'term', 'verdict')`
@@ -117,9 +109,7 @@ func grow(t *testing.T, e *Engine, conn *pgx.Conn) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody looked at the tables")
 		}
-		if err := errors.Join(e.Analyze(t.Context()), conn.QueryRow(t.Context(), noticed).Scan(&done)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, errors.Join(e.Analyze(t.Context()), conn.QueryRow(t.Context(), noticed).Scan(&done)))
 	}
 }
 
@@ -130,24 +120,17 @@ func plans(t *testing.T, conn *pgx.Conn, statements map[string]string) map[strin
 	for name, sql := range statements {
 		// As removeFrom does, and as the sessions of questions have it.
 		bitmaps := name == "tidy, idle verdicts" || name == "tidy, drop verdicts" || name == "question, reports of verdicts"
-		if _, err := conn.Exec(t.Context(), fmt.Sprintf("SET enable_bitmapscan = %t", bitmaps)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(conn.Exec(t.Context(), fmt.Sprintf("SET enable_bitmapscan = %t", bitmaps)))(t)
 		all[name] = scans(explain(t, conn, name, sql))
 	}
-	if err := conn.DeallocateAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, conn.DeallocateAll(t.Context()))
 	return all
 }
 
 // named numbers the parameters of a statement that names them.
 func named(t *testing.T, sql string) string {
 	t.Helper()
-	numbered, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, sql, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	numbered, _ := testkit.Must2(pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, sql, nil))(t)
 	return numbered
 }
 

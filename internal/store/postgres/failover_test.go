@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 )
@@ -29,11 +30,7 @@ func leapt(t *testing.T, e engine.Engine, before engine.State) engine.State {
 
 func present(t *testing.T, e engine.Engine) engine.State {
 	t.Helper()
-	state, err := e.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state
+	return testkit.Must(e.State(t.Context()))(t)
 }
 
 // goesOn checks that a cluster works after a leap.
@@ -93,13 +90,9 @@ func TestRevisionWentBack(t *testing.T) {
 				t.Fatal("the replicas differ")
 			}
 			execute(t, url, rollBack)
-			if err := notice(t, a); err != nil {
-				t.Fatalf("the call that notices: %v", err)
-			}
+			testkit.NoError(t, notice(t, a))
 			if name == "commit" { // Its change is the first after the leap.
-				if err := b.Compact(t.Context(), present(t, b).Revision); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, b.Compact(t.Context(), present(t, b).Revision))
 			}
 			state := leapt(t, b, before)
 			goesOn(t, b, state, "after")
@@ -127,9 +120,7 @@ func TestOtherServer(t *testing.T) {
 			url := testenv.Postgres(t).Database(t)
 			first := open(t, url, "main")
 			before := commit(t, first, []engine.Op{create("a")}).State
-			if err := first.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, first.Close())
 			execute(t, url, c.change)
 			second := open(t, url, "main")
 			if !c.leaps {
@@ -139,9 +130,7 @@ func TestOtherServer(t *testing.T) {
 				return
 			}
 			state := leapt(t, second, before)
-			if err := second.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, second.Close())
 			third := open(t, url, "main")
 			goesOn(t, third, state, "b") // Once is enough.
 		})
@@ -181,9 +170,7 @@ func TestRestoredDump(t *testing.T) {
 func run(t *testing.T, url, program string, args ...string) {
 	t.Helper()
 	var folder string
-	if err := connect(t, url).QueryRow(t.Context(), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`).Scan(&folder); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, connect(t, url).QueryRow(t.Context(), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`).Scan(&folder))
 	command := exec.CommandContext(t.Context(), filepath.Join(folder, program), args...)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", program, err, output)
@@ -210,12 +197,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 		t.Errorf("open: got %v, want %v", err, engine.ErrReadOnly)
 	}
 	writable := connect(t, url)
-	if _, err := writable.Exec(t.Context(), `SET default_transaction_read_only = off`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := writable.Exec(t.Context(), `ALTER DATABASE `+name+` RESET default_transaction_read_only`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(writable.Exec(t.Context(), `SET default_transaction_read_only = off`))(t)
+	testkit.Must(writable.Exec(t.Context(), `ALTER DATABASE `+name+` RESET default_transaction_read_only`))(t)
 	execute(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	commit(t, e, []engine.Op{create("b")})
 }
@@ -234,10 +217,7 @@ func TestClockThatWasAhead(t *testing.T) {
 			t.Errorf("%s was committed at %v", key, batch.Time)
 		}
 	}
-	state, err := e.Advance(t.Context(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := testkit.Must(e.Advance(t.Context(), 100))(t)
 	commit(t, e, []engine.Op{create("d")})
 	if horizon, err := e.Horizon(t.Context(), -5*time.Minute, 0); err != nil || horizon <= state.Revision {
 		t.Errorf("the horizon is %d after revision %d, %v", horizon, state.Revision, err)

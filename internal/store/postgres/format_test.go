@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -53,10 +54,7 @@ func TestFormats(t *testing.T) {
 	e := open(t, databaseURL, "main")
 	commit(t, e, []engine.Op{create("a")})
 
-	first, err := os.ReadFile("migrations/00001_schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(os.ReadFile("migrations/00001_schema.sql"))(t)
 	next := "-- +goose Up\nALTER TABLE docket.object ADD COLUMN next int2 NOT NULL DEFAULT 2;"
 	if err := e.Migrate(t.Context(), databaseURL, fstest.MapFS{"00001_schema.sql": {Data: first}, "00002_next.sql": {Data: []byte(next)}}); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
@@ -22,14 +23,9 @@ func TestLongTransaction(t *testing.T) {
 	url := testenv.Postgres(t).Database(t)
 	e := openCluster(t, url, "main")
 	committed(t, e, enginetest.Report(0))
-	holder, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	holder := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	t.Cleanup(func() { _ = holder.Close(context.WithoutCancel(t.Context())) })
-	if _, err := holder.Exec(t.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docket.revision`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(holder.Exec(t.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docket.revision`))(t)
 	for n := range commits {
 		committed(t, e, enginetest.Report(int64(n+1)))
 	}

@@ -24,10 +24,7 @@ import (
 // edit returns a database URL with a change.
 func edit(t *testing.T, databaseURL string, change func(*url.URL)) string {
 	t.Helper()
-	u, err := url.Parse(databaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(url.Parse(databaseURL))(t)
 	change(u)
 	return u.String()
 }
@@ -122,9 +119,7 @@ func TestOpenWithPasswords(t *testing.T) {
 	}
 	password, _ := parsed.User.Password()
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(password+"\r\nmore\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(file, []byte(password+"\r\nmore\n"), 0o600))
 	bad := edit(t, good, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wr0ng") })
 
 	err = refused(t, postgres.Options{URL: bad})
@@ -188,9 +183,7 @@ func TestOpenAsPlainRole(t *testing.T) {
 	e := open(t, plain, "main")
 	commit(t, e, []engine.Op{create("a")})
 	before := present(t, e)
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Close())
 	e = open(t, plain, "main")
 	if state := present(t, e); state != before {
 		t.Errorf("state was %+v and is %+v", before, state)
@@ -200,9 +193,7 @@ func TestOpenAsPlainRole(t *testing.T) {
 	}
 
 	// What the server says when it has no connection left is no reason to give up.
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Close())
 	name := connect(t, admin).Config().Database
 	execute(t, admin, `ALTER DATABASE `+name+` CONNECTION LIMIT 0`)
 	waitsFor(t, "too many connections", postgres.Options{URL: plain})
@@ -308,13 +299,9 @@ func tableSizes(t *testing.T, databaseURL string) []tableSize {
 	var sizes []tableSize
 	for rows.Next() {
 		var size tableSize
-		if err := rows.Scan(&size.name, &size.table, &size.indexes); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, rows.Scan(&size.name, &size.table, &size.indexes))
 		sizes = append(sizes, size)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, rows.Err())
 	return sizes
 }

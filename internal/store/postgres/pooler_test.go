@@ -116,10 +116,7 @@ func TestPooledReplicas(t *testing.T) {
 			}
 			for event := (engine.Event{}); event.Key != key; {
 				testkit.Receive(t, fmt.Sprintf("replica %d is woken by %d", j, i), other.Wake())
-				events, _, err := other.Events(t.Context(), engine.Revision(i+1), 10)
-				if err != nil {
-					t.Fatal(err)
-				}
+				events, _ := testkit.Must2(other.Events(t.Context(), engine.Revision(i+1), 10))(t)
 				if len(events) > 0 {
 					event = events[0]
 				}
@@ -221,10 +218,7 @@ func TestPooledRestore(t *testing.T) {
 
 func databaseName(t *testing.T, url string) string {
 	t.Helper()
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(pgx.ParseConfig(url))(t)
 	return config.Database
 }
 

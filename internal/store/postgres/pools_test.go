@@ -27,9 +27,7 @@ func TestConnections(t *testing.T) {
 	t.Cleanup(func() { _ = e.Close() })
 	commit(t, e, []engine.Op{create("a")})
 	other := connect(t, url)
-	if _, err := other.Exec(t.Context(), `BEGIN; LOCK TABLE docket.object IN ACCESS EXCLUSIVE MODE`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(other.Exec(t.Context(), `BEGIN; LOCK TABLE docket.object IN ACCESS EXCLUSIVE MODE`))(t)
 	ctx := t.Context()
 	var hanging sync.WaitGroup
 	defer hanging.Wait()

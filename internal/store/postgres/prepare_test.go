@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -19,10 +20,7 @@ func TestFactsOfLargeReports(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
 	e, other := open(t, url, "main"), open(t, url, "main")
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	t.Cleanup(func() { _ = conn.Close(t.Context()) })
 	want := func(when string, facts, seen int) {
 		t.Helper()
@@ -37,10 +35,7 @@ func TestFactsOfLargeReports(t *testing.T) {
 	prepared := func(n int64) engine.Op {
 		op := enginetest.LargeReport(n, false)
 		op.Projection.Results = op.Projection.Results[:results]
-		release, err := e.Prepare(t.Context(), &op)
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := testkit.Must(e.Prepare(t.Context(), &op))(t)
 		t.Cleanup(release)
 		return op
 	}
@@ -51,9 +46,7 @@ func TestFactsOfLargeReports(t *testing.T) {
 	second := prepared(2)
 	want("prepared the second", 4*results+1, results)
 	for range 20 {
-		if err := other.Tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, other.Tidy(t.Context()))
 	}
 	want("tidied", 2*results+1, results)
 	batch, err := e.Commit(t.Context(), []engine.Op{second})

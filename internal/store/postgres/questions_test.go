@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
 )
@@ -83,7 +84,7 @@ func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 	if n := e.questions.Stat().TotalConns(); n > 0 {
 		t.Errorf("%d connections were opened before they were needed", n)
 	}
-	err := e.ask(t.Context(), "look", "", func(ctx context.Context, s *resultReader) error {
+	testkit.NoError(t, e.ask(t.Context(), "look", "", func(ctx context.Context, s *resultReader) error {
 		var timeout, readOnly, isolation string
 		err := s.tx.QueryRow(ctx, `SELECT current_setting('statement_timeout'), current_setting('transaction_read_only'),
 			current_setting('transaction_isolation')`).Scan(&timeout, &readOnly, &isolation)
@@ -91,16 +92,10 @@ func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 			t.Errorf("timeout %q, read-only %q, isolation %q", timeout, readOnly, isolation)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var held []*pgxpool.Conn
 	for range questionConns {
-		conn, err := e.questions.Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := testkit.Must(e.questions.Acquire(t.Context()))(t)
 		held = append(held, conn)
 	}
 	if _, err := e.State(t.Context()); err != nil {

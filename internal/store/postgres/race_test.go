@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -52,9 +53,7 @@ func TestListThenLowerRevisionCommits(t *testing.T) {
 	if err != nil || len(page.Rows) != 1 || page.State.Revision != held-1 {
 		t.Errorf("list while %d is held: %d rows at %d, %v; want 1 row at %d", held, len(page.Rows), page.State.Revision, err, held-1)
 	}
-	if err := slow.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, slow.Commit(t.Context()))
 	if got := <-faster; got != held+1 {
 		t.Errorf("the faster writer got %d, want %d", got, held+1)
 	}
@@ -85,9 +84,7 @@ func TestDerivationWaitsForCommits(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- work() }()
 		waitForWaiter(t, url)
-		if err := slow.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, slow.Rollback(t.Context()))
 		if err := <-done; err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -97,19 +94,12 @@ func TestDerivationWaitsForCommits(t *testing.T) {
 // holdWriter returns an open transaction that has taken a revision.
 func holdWriter(t *testing.T, url string) (pgx.Tx, engine.Revision) {
 	t.Helper()
-	tx, err := connect(t, url).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := testkit.Must(connect(t, url).Begin(t.Context()))(t)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	var revision engine.Revision
-	if err := tx.QueryRow(t.Context(), heldCounter).Scan(&revision); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, tx.QueryRow(t.Context(), heldCounter).Scan(&revision))
 	for _, statement := range []string{heldObject, heldEvent} {
-		if _, err := tx.Exec(t.Context(), statement, revision); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tx.Exec(t.Context(), statement, revision))(t)
 	}
 	return tx, revision
 }
@@ -120,9 +110,7 @@ func waitForWaiter(t *testing.T, url string) {
 	conn := connect(t, url)
 	for deadline := time.Now().Add(time.Minute); ; {
 		var count int
-		if err := conn.QueryRow(t.Context(), waiting).Scan(&count); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, conn.QueryRow(t.Context(), waiting).Scan(&count))
 		if count > 0 {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 )
@@ -19,12 +20,8 @@ func TestReplaced(t *testing.T) {
 	url := testenv.Postgres(t).Database(t)
 	e := open(t, url, "main")
 	before := commit(t, e, []engine.Op{create("a")}).State
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := postgres.Replaced(t.Context(), postgres.Options{URL: url}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Close())
+	testkit.NoError(t, postgres.Replaced(t.Context(), postgres.Options{URL: url}))
 	again := open(t, url, "main")
 	goesOn(t, again, leapt(t, again, before), "b")
 

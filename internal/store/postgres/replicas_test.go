@@ -43,10 +43,7 @@ func execute(t testing.TB, url, sql string) {
 
 func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	return conn
 }
@@ -138,10 +135,7 @@ func (known *acknowledged) check(t *testing.T, e engine.Engine) {
 	t.Helper()
 	found := map[string]engine.Revision{}
 	for after := engine.Revision(1); ; {
-		events, _, err := e.Events(t.Context(), after, 500)
-		if err != nil {
-			t.Fatalf("events: %v", err)
-		}
+		events, _ := testkit.Must2(e.Events(t.Context(), after, 500))(t)
 		if len(events) == 0 {
 			break
 		}
@@ -353,9 +347,7 @@ func TestTidyUnderLoad(t *testing.T) {
 	close(done)
 	tidying.Wait()
 	for range 2 { // The first may go on in the middle of a table.
-		if err := tidier.Tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, tidier.Tidy(t.Context()))
 	}
 	execute(t, url, `SELECT 1 / ((SELECT count(*) FROM docket.verdict) + (SELECT count(*) FROM docket.subject) = 0)::int`)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestNumbered(t *testing.T) {
@@ -22,9 +24,7 @@ func TestNumbered(t *testing.T) {
 	args.set("a_b", nil)
 	args.set("b", []int32{1})
 	var batch pgx.Batch
-	if err := args.queue(&batch); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, args.queue(&batch))
 	got := batch.QueuedQueries[0]
 	if got.SQL != s.sql || len(got.Arguments) != 3 || !slices.Equal(got.Arguments[0].([]int32), []int32{1}) ||
 		got.Arguments[1] != 2 || got.Arguments[2] != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
 )
@@ -23,10 +24,7 @@ func TestMain(m *testing.M) {
 // open opens an engine that is closed when t ends.
 func open(t testing.TB, url, cluster string) *postgres.Engine {
 	t.Helper()
-	e, err := postgres.Open(t.Context(), postgres.Options{URL: url, Cluster: cluster, MaxConns: 4})
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
+	e := testkit.Must(postgres.Open(t.Context(), postgres.Options{URL: url, Cluster: cluster, MaxConns: 4}))(t)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("close: %v", err)

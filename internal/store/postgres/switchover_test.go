@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -105,13 +106,9 @@ func TestSwitchover(t *testing.T) {
 func checkGap(t *testing.T, e engine.Engine, gap engine.Gap, last engine.Revision) {
 	t.Helper()
 	want := []engine.Revision{2, 3, 4, 5, 6, 7, 8, 9, gap.To + 1, last}
-	if diff := cmp.Diff(want, revisionsAfter(t, e, 1)); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, revisionsAfter(t, e, 1)), "events (-want +got)")
 	for _, after := range []engine.Revision{gap.After, gap.To} {
-		if diff := cmp.Diff(want[8:], revisionsAfter(t, e, after)); diff != "" {
-			t.Errorf("events after %d (-want +got):\n%s", after, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want[8:], revisionsAfter(t, e, after)), "events after %d (-want +got)", after)
 	}
 	for _, lost := range []engine.Revision{gap.After + 1, gap.To - 1} {
 		if _, _, err := e.Events(t.Context(), lost, 10); !errors.Is(err, engine.ErrCompacted) {
@@ -138,12 +135,8 @@ func checkGap(t *testing.T, e engine.Engine, gap engine.Gap, last engine.Revisio
 	if got, err := e.Horizon(t.Context(), time.Hour, 4*310); err != nil || got < 5 || got > 8 {
 		t.Errorf("horizon by size is %d, %v", got, err)
 	}
-	if err := e.Compact(t.Context(), 5); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want[4:], revisionsAfter(t, e, 5)); diff != "" {
-		t.Errorf("events after compaction (-want +got):\n%s", diff)
-	}
+	testkit.NoError(t, e.Compact(t.Context(), 5))
+	testkit.NoDiff(t, cmp.Diff(want[4:], revisionsAfter(t, e, 5)), "events after compaction (-want +got)")
 }
 
 // TestFailoverThatLostCommits promotes a standby that has not got the last commits: watchers that saw them get an

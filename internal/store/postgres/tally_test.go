@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
@@ -61,9 +62,7 @@ func TestTallyWrittenByHand(t *testing.T) {
 		`INSERT INTO docket.report SELECT (jsonb_populate_record(r, '{"object": 999999}')).* FROM docket.report AS r LIMIT 1`,
 		`DELETE FROM docket.verdict WHERE id = (SELECT max(id) FROM docket.verdict)`,
 	} {
-		if _, err := conn.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(conn.Exec(t.Context(), statement))(t)
 		wantTally(t, conn, statement, false)
 		commit(t, e, benchOps(3))
 		tally()
@@ -142,22 +141,16 @@ func TestTallyMadeMeanwhile(t *testing.T) {
 			url := testenv.Postgres(t).Database(t)
 			e, conn := open(t, url, "main"), connect(t, url)
 			commit(t, e, benchOps(20))
-			if err := e.Tally(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, e.Tally(t.Context()))
 			execute(t, url, "UPDATE docket.revision SET tallied = 0")
 			holder := test.hold(t, url)
 			made := make(chan error, 1)
 			go func() { made <- e.Tally(t.Context()) }()
 			awaitLock(t, conn)
 			test.meanwhile(t, e, url)
-			if err := errors.Join(holder.Close(t.Context()), <-made); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, errors.Join(holder.Close(t.Context()), <-made))
 			wantTally(t, conn, "made", test.kept)
-			if err := e.Tally(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, e.Tally(t.Context()))
 			wantTally(t, conn, "once more", true)
 		})
 	}
@@ -215,9 +208,7 @@ func TestTallyIdentity(t *testing.T) {
 	e, conn := open(t, url, "main"), connect(t, url)
 	op := enginetest.Report(1)
 	created := commit(t, e, []engine.Op{op}).Outcomes[0]
-	if err := e.Tally(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Tally(t.Context()))
 	var found, left int
 	verdict := op.Projection.Results[0].Verdict
 	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM docket.outcome WHERE id = $1`, verdict.Outcome()).Scan(&found); err != nil || found != 1 {
@@ -225,12 +216,8 @@ func TestTallyIdentity(t *testing.T) {
 	}
 	op.Kind, op.Expect = engine.Delete, created.Revision
 	commit(t, e, []engine.Op{op})
-	if err := e.Tally(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Tidy(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Tally(t.Context()))
+	testkit.NoError(t, e.Tidy(t.Context()))
 	err := conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM docket.outcome) + (SELECT count(*) FROM docket.tally)
 		+ (SELECT count(*) FROM docket.tally_change)`).Scan(&left)
 	if err != nil || left != 0 {

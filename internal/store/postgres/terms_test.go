@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -22,11 +23,7 @@ func termKeys(t *testing.T, conn *pgx.Conn) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	return testkit.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 }
 
 // selected returns the keys of objects with a term.
@@ -59,20 +56,14 @@ func TestTermsOfOneHaveNoKey(t *testing.T) {
 	commit(t, e, []engine.Op{withTerms(create("b"), 7, 1), withTerms(create("a"), 7, 2)})
 	commit(t, e, []engine.Op{withTerms(create("d"), 7, 3), withTerms(create("c"), 7, 2)})
 	want := []string{"1=7 a -", "1=7 b -", "1=7 c c", "1=7 d d", "2=1 b -", "2=2 a -", "2=2 c c", "2=3 d -"}
-	if diff := cmp.Diff(want, termKeys(t, conn)); diff != "" {
-		t.Errorf("terms after creations (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, termKeys(t, conn)), "terms after creations (-want +got)")
 	update := withTerms(create("b"), 7, 1)
 	update.Kind, update.Expect = engine.Update, 2
 	commit(t, e, []engine.Op{update})
 	derived := withTerms(create("d"), 7, 3)
-	if err := e.Derive(t.Context(), []engine.Derived{{Resource: reports, Key: "d", Revision: 4, Index: derived.Index}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Derive(t.Context(), []engine.Derived{{Resource: reports, Key: "d", Revision: 4, Index: derived.Index}}))
 	want[1] = "1=7 b b"
-	if diff := cmp.Diff(want, termKeys(t, conn)); diff != "" {
-		t.Errorf("terms after an update (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, termKeys(t, conn)), "terms after an update (-want +got)")
 	if got, want := selected(t, e, 1, 7), "a b c d"; got != want {
 		t.Errorf("selected %q, want %q", got, want)
 	}

@@ -10,16 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
 func openCluster(t *testing.T, url, cluster string) *Engine {
 	t.Helper()
-	e, err := Open(t.Context(), Options{URL: url, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(Open(t.Context(), Options{URL: url, Cluster: cluster}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -97,21 +95,14 @@ func TestTidyBesideNeighbour(t *testing.T) {
 	second.Key += "-2"
 	committed(t, e, second)
 	committed(t, e, engine.Op{Kind: engine.Delete, Resource: op.Resource, Key: op.Key, Expect: revision})
-	conn, err := e.reads.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(e.reads.Acquire(t.Context()))(t)
 	defer conn.Release()
 	tidier := tidier{engine: e}
-	if err := tidier.sample(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, tidier.sample(t.Context()))
 	if diff := cmp.Diff(map[int64]struct{}{verdictID(e.cluster, op.Projection.Results[0].Verdict): {}}, tidier.common); diff != "" {
 		t.Errorf("what is common (-want +got):\n%s", diff)
 	}
-	if err := tidier.released(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, tidier.released(t.Context()))
 	for _, c := range []struct {
 		engine *Engine
 		want   int

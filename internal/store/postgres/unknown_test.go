@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -40,10 +41,7 @@ func TestUnknownKind(t *testing.T) {
 	config.ConnConfig.Tracer = counter
 	// One connection: what a second one sends while it is prepared would be counted, too.
 	config.MaxConns, config.MinIdleConns = 1, 0
-	traced, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	traced := testkit.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	reader.reads.Close()
 	reader.reads = traced
 	const kind = engine.Resource("/never/written/")
@@ -74,9 +72,7 @@ func TestUnknownKind(t *testing.T) {
 			t.Errorf("%s: %d objects by %d statements, %v", name, objects, sent, err)
 		}
 	}
-	if _, err := other.Commit(t.Context(), []engine.Op{{Kind: engine.Create, Resource: kind, Key: "a"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(other.Commit(t.Context(), []engine.Op{{Kind: engine.Create, Resource: kind, Key: "a"}}))(t)
 	for name, call := range calls {
 		if objects, err := call(); err != nil || objects != 1 {
 			t.Errorf("%s after another process wrote: %d objects, %v", name, objects, err)
@@ -86,10 +82,7 @@ func TestUnknownKind(t *testing.T) {
 
 func openFor(t *testing.T, url string) *Engine {
 	t.Helper()
-	e, err := Open(t.Context(), Options{URL: url, Cluster: "main"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(Open(t.Context(), Options{URL: url, Cluster: "main"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }

@@ -23,10 +23,7 @@ func TestVersions(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	for version := range strings.SplitSeq(*postgresVersions, ",") {
-		major, err := strconv.Atoi(version)
-		if err != nil {
-			t.Fatalf("-postgres-versions: %v", err)
-		}
+		major := testkit.Must(strconv.Atoi(version))(t)
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.PostgresVersion(t, major)

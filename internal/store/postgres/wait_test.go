@@ -84,9 +84,7 @@ func TestMigrationTakesItsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := migrating.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1, 0)`, int32(0x646f636b)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(migrating.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1, 0)`, int32(0x646f636b)))(t)
 	opened := make(chan error, 1)
 	open := func(timeout time.Duration) {
 		e, err := postgres.Open(t.Context(), postgres.Options{URL: url, Cluster: "main", ConnectTimeout: timeout})
@@ -107,16 +105,10 @@ func TestMigrationTakesItsTime(t *testing.T) {
 		}
 		const ask = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
-		if err := migrating.QueryRow(t.Context(), ask).Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, migrating.QueryRow(t.Context(), ask).Scan(&waiting))
 	}
-	if _, err := migrating.Exec(t.Context(), `SELECT pg_sleep($1)`, 2*timeout.Seconds()); err != nil {
-		t.Fatal(err)
-	}
-	if err := migrating.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(migrating.Exec(t.Context(), `SELECT pg_sleep($1)`, 2*timeout.Seconds()))(t)
+	testkit.NoError(t, migrating.Commit(t.Context()))
 	if err := <-opened; err != nil {
 		t.Error(err)
 	}

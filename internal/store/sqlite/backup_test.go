@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -33,24 +34,16 @@ func newBackedUp(t *testing.T) *backedUp {
 	b := &backedUp{before: 2, restored: 1, path: filepath.Join(t.TempDir(), "docket.db"), backup: filepath.Join(t.TempDir(), "backup.db")}
 	b.engine, _ = at(t, sqlite.Options{Path: b.path})
 	commit(t, b.engine, []engine.Op{create("a", "")})
-	if err := sqlite.Backup(t.Context(), b.path, b.backup); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, sqlite.Backup(t.Context(), b.path, b.backup))
 	commit(t, b.engine, []engine.Op{create("b", "")})
-	state, err := b.engine.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := testkit.Must(b.engine.State(t.Context()))(t)
 	b.given = state.Revision
 	return b
 }
 
 func (b *backedUp) file(t *testing.T) *bytes.Reader {
 	t.Helper()
-	data, err := os.ReadFile(b.backup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(b.backup))(t)
 	return bytes.NewReader(data)
 }
 
@@ -100,22 +93,16 @@ func TestRestoreBackup(t *testing.T) {
 	for name, restore := range map[string]func(*testing.T, *backedUp){
 		"closed": func(t *testing.T, b *backedUp) {
 			closeNow(t, b.engine)
-			if err := sqlite.Restore(t.Context(), b.file(t), b.path, false); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sqlite.Restore(t.Context(), b.file(t), b.path, false))
 		},
 		"in use": func(t *testing.T, b *backedUp) {
-			if err := sqlite.Restore(t.Context(), b.file(t), b.path, true); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sqlite.Restore(t.Context(), b.file(t), b.path, true))
 			wantReports(t, b.engine, 2) // Until it starts again.
 			closeNow(t, b.engine)
 		},
 		"ended by a signal": func(t *testing.T, b *backedUp) {
 			b.path = copyDatabase(t, b.path, "", "-wal", ".revision")
-			if err := sqlite.Restore(t.Context(), b.file(t), b.path, false); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sqlite.Restore(t.Context(), b.file(t), b.path, false))
 		},
 		"the second time": func(t *testing.T, b *backedUp) {
 			to := copyDatabase(t, b.path, "", "-wal", ".revision")
@@ -125,19 +112,13 @@ func TestRestoreBackup(t *testing.T) {
 			for _, part := range []string{"", "-wal"} { // What a first restore of an ended server leaves.
 				rename(t, to+part, b.path+".before-restore"+part)
 			}
-			if err := sqlite.Restore(t.Context(), b.file(t), b.path, false); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sqlite.Restore(t.Context(), b.file(t), b.path, false))
 		},
 		"nothing written since": func(t *testing.T, b *backedUp) {
 			b.backup += "2"
-			if err := sqlite.Backup(t.Context(), b.path, b.backup); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sqlite.Backup(t.Context(), b.path, b.backup))
 			closeNow(t, b.engine)
-			if err := sqlite.Restore(t.Context(), b.file(t), b.path, false); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, sqlite.Restore(t.Context(), b.file(t), b.path, false))
 			b.restored = 2
 		},
 		"interrupted": func(t *testing.T, b *backedUp) {
@@ -161,9 +142,7 @@ func TestReplaced(t *testing.T) {
 	b := newBackedUp(t)
 	closeNow(t, b.engine)
 	snapshot := copyDatabase(t, b.path, "", ".revision")
-	if err := sqlite.Replaced(snapshot); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, sqlite.Replaced(snapshot))
 	if _, state := at(t, sqlite.Options{Path: snapshot}); state.Revision < b.given+1_000_000 {
 		t.Errorf("revision %d: no leap from %d", state.Revision, b.given)
 	}
@@ -177,24 +156,15 @@ func TestRestoreRefuses(t *testing.T) {
 	commit(t, b.engine, reports(0, 200))
 	b.given += 200
 	b.backup += "2"
-	if err := sqlite.Backup(t.Context(), b.path, b.backup); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(b.backup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, sqlite.Backup(t.Context(), b.path, b.backup))
+	whole := testkit.Must(os.ReadFile(b.backup))(t)
 	middle := len(whole) / 2 / 4096 * 4096
 	newer := copyDatabase(t, b.backup, "")
 	sqlite.Exec(t, newer, "UPDATE revision SET min_reader = 99")
 	foreign := filepath.Join(t.TempDir(), "foreign.db")
 	sqlite.Exec(t, foreign, "CREATE TABLE t (a)")
 	read := func(path string) []byte {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return testkit.Must(os.ReadFile(path))(t)
 	}
 	wantError(t, sqlite.Restore(t.Context(), b.file(t), b.path, false), engine.ErrLocked, "holds")
 	closeNow(t, b.engine)

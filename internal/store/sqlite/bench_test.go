@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -26,10 +27,7 @@ func reports(first, n int64) []engine.Op {
 
 func commit(t testing.TB, e engine.Engine, ops []engine.Op) engine.Batch {
 	t.Helper()
-	batch, err := enginetest.Commit(context.WithoutCancel(t.Context()), e, ops)
-	if err != nil {
-		t.Fatalf("commit: %v", err)
-	}
+	batch := testkit.Must(enginetest.Commit(context.WithoutCancel(t.Context()), e, ops))(t)
 	for i, outcome := range batch.Outcomes {
 		if outcome.Revision == 0 {
 			t.Fatalf("%s of %s did not apply", ops[i].Kind, ops[i].Key)
@@ -99,10 +97,7 @@ func BenchmarkRead(b *testing.B) {
 		commit(b, e, reports(n, 500))
 	}
 	ctx := b.Context()
-	state, err := e.State(ctx)
-	if err != nil {
-		b.Fatal(err)
-	}
+	state := testkit.Must(e.State(ctx))(b)
 	resource := enginetest.Report(0).Resource
 	queries := []struct {
 		name string
@@ -144,28 +139,18 @@ func BenchmarkRead(b *testing.B) {
 	})
 	b.Run("Horizon", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := e.Horizon(ctx, 1<<30, 1000); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Must(e.Horizon(ctx, 1<<30, 1000))(b)
 		}
 	})
-	usage, err := e.Usage(ctx)
-	if err != nil {
-		b.Fatal(err)
-	}
+	usage := testkit.Must(e.Usage(ctx))(b)
 	b.Logf("%d bytes a report, with its event", usage.DatabaseBytes/objects)
-	if err := e.Compact(ctx, state.Revision); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, e.Compact(ctx, state.Revision))
 	reportSizes(b, e, objects)
 }
 
 // reportSizes prints where the bytes of a report are.
 func reportSizes(b *testing.B, e *sqlite.Engine, objects int64) {
-	sizes, err := e.TableBytes(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	sizes := testkit.Must(e.TableBytes(b.Context()))(b)
 	sum := int64(0)
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {
 		sum += sizes[name]

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -30,9 +31,7 @@ func TestTidyRemovesAllThatWasDropped(t *testing.T) {
 	}
 	tidy := func() {
 		t.Helper()
-		if err := e.Tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, e.Tidy(t.Context()))
 	}
 	remove := func(expect engine.Revision) {
 		t.Helper()

@@ -18,10 +18,7 @@ import (
 
 func walSize(t testing.TB, path string) int64 {
 	t.Helper()
-	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(path + "-wal"))(t)
 	return info.Size()
 }
 
@@ -79,9 +76,7 @@ func TestTidyWhenIdle(t *testing.T) {
 		t.Fatal("the log is empty after a commit")
 	}
 	for range 2 {
-		if err := e.Tidy(t.Context()); err != nil {
-			t.Fatalf("tidy: %v", err)
-		}
+		testkit.NoError(t, e.Tidy(t.Context()))
 	}
 	if size := walSize(t, path); size != 0 {
 		t.Errorf("the log has %d bytes after the second tidy", size)
@@ -102,27 +97,18 @@ func TestTidyGivesBack(t *testing.T) {
 	tidy := func() {
 		t.Helper()
 		for range 6 {
-			if err := e.Tidy(t.Context()); err != nil {
-				t.Fatalf("tidy: %v", err)
-			}
+			testkit.NoError(t, e.Tidy(t.Context()))
 		}
 	}
 	rows := func(table string) int64 {
 		t.Helper()
-		n, err := e.CountRows(t.Context(), table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return testkit.Must(e.CountRows(t.Context(), table))(t)
 	}
 	tidy()
 	if subjects, verdicts := rows("subject"), rows("verdict"); subjects != all || verdicts != 17*20 {
 		t.Errorf("%d subjects and %d verdicts in use, want %d and %d", subjects, verdicts, all, 17*20)
 	}
-	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.Stat(path))(t)
 	for n := int64(left); n < all; n += 500 {
 		ops := reports(n, min(500, all-n))
 		for i := range ops {
@@ -130,14 +116,9 @@ func TestTidyGivesBack(t *testing.T) {
 		}
 		commit(t, e, ops)
 	}
-	if err := e.Compact(t.Context(), 2*all-left+1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Compact(t.Context(), 2*all-left+1))
 	tidy()
-	after, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testkit.Must(os.Stat(path))(t)
 	if after.Size() > before.Size()/2 {
 		t.Errorf("the file has %d bytes, it had %d", after.Size(), before.Size())
 	}

@@ -86,10 +86,7 @@ func withoutOther(keys []string) []string {
 func keysOfPages(t *testing.T, e engine.Engine, q engine.Query) (keys []string) {
 	t.Helper()
 	for {
-		page, err := e.List(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testkit.Must(e.List(t.Context(), q))(t)
 		for _, row := range page.Rows {
 			keys = append(keys, row.Key)
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -69,10 +70,7 @@ func openAt(path string) enginetest.Open {
 // open opens an engine that is closed at the end of the test.
 func open(t testing.TB, options sqlite.Options) *sqlite.Engine {
 	t.Helper()
-	e, err := sqlite.Open(t.Context(), options)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
+	e := testkit.Must(sqlite.Open(t.Context(), options))(t)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("close: %v", err)

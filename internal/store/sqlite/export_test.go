@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
@@ -43,9 +44,7 @@ func Exec(t testing.TB, path, query string) {
 // Migrate brings the schema of a file that no engine has open up to date with migrations of a test.
 func Migrate(t testing.TB, path string, files fs.FS) {
 	t.Helper()
-	if err := migrate(t.Context(), path, files); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, migrate(t.Context(), path, files))
 }
 
 // Number asks a file that no engine has open.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -23,15 +24,10 @@ const insideVariable = "DOCKET_SQLITE_INSIDE"
 func withMounts(t *testing.T) (inside bool) {
 	t.Helper()
 	if os.Getenv(insideVariable) != "" {
-		if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-			t.Fatalf("mount: %v", err)
-		}
+		testkit.NoError(t, syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
 		return true
 	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	executable := testkit.Must(os.Executable())(t)
 	child := exec.CommandContext(t.Context(), executable, "-test.run=^"+t.Name()+"$")
 	child.Env = append(os.Environ(), insideVariable+"=1")
 	child.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -53,9 +49,7 @@ func withMounts(t *testing.T) (inside bool) {
 func mount(t *testing.T, options string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, options); err != nil {
-		t.Fatalf("mount: %v", err)
-	}
+	testkit.NoError(t, syscall.Mount("tmpfs", folder, "tmpfs", 0, options))
 	t.Cleanup(func() {
 		if err := syscall.Unmount(folder, syscall.MNT_DETACH); err != nil {
 			t.Errorf("unmount: %v", err)
@@ -66,9 +60,7 @@ func mount(t *testing.T, options string) (folder string) {
 
 func remount(t *testing.T, folder string, flags uintptr, options string) {
 	t.Helper()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|flags, options); err != nil {
-		t.Fatalf("remount: %v", err)
-	}
+	testkit.NoError(t, syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|flags, options))
 }
 
 // TestDiskFull is TestFull with a disk that is full.

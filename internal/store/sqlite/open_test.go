@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -28,9 +29,7 @@ func create(key string, data string) engine.Op {
 // closeNow closes an engine before the end of the test.
 func closeNow(t testing.TB, e *sqlite.Engine) {
 	t.Helper()
-	if err := e.Close(); err != nil {
-		t.Fatalf("close: %v", err)
-	}
+	testkit.NoError(t, e.Close())
 }
 
 // wantError checks the class of an error and words that its reader needs.
@@ -51,9 +50,7 @@ func TestOpenRefuses(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	notADatabase := write("text.db", []byte("kind: ConfigMap, by mistake"))
@@ -107,9 +104,7 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 func TestOneDatabaseByTwoNames(t *testing.T) {
 	t.Parallel()
 	path, link := filepath.Join(t.TempDir(), "docket.db"), filepath.Join(t.TempDir(), "link.db")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Symlink(path, link))
 	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: link, Cluster: "main"})
 	wantError(t, err, os.ErrNotExist, link, "leads nowhere")
 	e := open(t, sqlite.Options{Path: path, Cluster: "main"})
@@ -128,16 +123,10 @@ func TestFilesArePrivate(t *testing.T) {
 	folder := t.TempDir()
 	e := open(t, sqlite.Options{Path: filepath.Join(folder, "docket.db"), Cluster: "main"})
 	commit(t, e, []engine.Op{create("a", "")})
-	files, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(os.ReadDir(folder))(t)
 	var names []string
 	for _, file := range files {
-		info, err := file.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := testkit.Must(file.Info())(t)
 		if info.Mode() != 0o600 {
 			t.Errorf("%s has mode %v", file.Name(), info.Mode())
 		}
@@ -185,9 +174,7 @@ func TestCorrupt(t *testing.T) {
 	// The first pages hold the schema and the small tables.
 	const intact = 40 * 4096
 	_, err = file.WriteAt(bytes.Repeat([]byte{0x5a}, int(info.Size()-intact)), intact)
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, errors.Join(err, file.Close()))
 	e, err = sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "main"})
 	if err == nil {
 		defer func() { _ = e.Close() }()
@@ -231,14 +218,8 @@ func fill(t testing.TB, e *sqlite.Engine) (committed int64, err error) {
 // others.
 func checkAll(t testing.TB, e *sqlite.Engine, n int64) {
 	t.Helper()
-	page, err := e.List(t.Context(), engine.Query{Resource: reportsResource})
-	if err != nil {
-		t.Fatal(err)
-	}
-	usage, err := e.Usage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(e.List(t.Context(), engine.Query{Resource: reportsResource}))(t)
+	usage := testkit.Must(e.Usage(t.Context()))(t)
 	if int64(len(page.Rows)) != n || page.State.Revision != engine.Revision(n+1) || usage.Results != 17*n || usage.Events != n {
 		t.Errorf("%d reports, state %+v, usage %+v; want %d reports", len(page.Rows), page.State, usage, n)
 	}

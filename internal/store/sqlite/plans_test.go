@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/questions"
@@ -55,14 +56,8 @@ func statements(t *testing.T) map[string]string {
 	maps.Copy(all, questionStatements())
 	for name, values := range map[string][]int64{"Name": nil, "Value": {1}, "Values": {1, 2}} {
 		args := make(arguments, 6)
-		terms, err := args.terms(engine.Condition{Name: 1, Values: values})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tests, err := args.tests([]engine.Condition{{Name: 2, Values: values}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		terms := testkit.Must(args.terms(engine.Condition{Name: 1, Values: values}))(t)
+		tests := testkit.Must(args.tests([]engine.Condition{{Name: 2, Values: values}}))(t)
 		all["countTerms"+name] = fmt.Sprintf(countTerms, terms)
 		all["testObjects"+name] = fmt.Sprintf(testObjects, tests)
 		if values == nil {
@@ -146,10 +141,7 @@ var wholeTables = []string{
 // file shows how; -update rewrites it.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	e, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}))(t)
 	defer func() { _ = e.Close() }()
 	all := statements(t)
 	var got strings.Builder

@@ -16,10 +16,7 @@ import (
 // TestUrgent: readers that take long keep nobody from the state, nor from the events that watches wait for.
 func TestUrgent(t *testing.T) {
 	t.Parallel()
-	e, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	release := e.HoldReaders()
 	defer release()

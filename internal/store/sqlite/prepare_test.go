@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -140,11 +141,9 @@ func TestLargeReportsAreSeenAlike(t *testing.T) {
 			op.Expect = 1 // A conflict, unless the report is new.
 		case 2: // As a rebuild does.
 			for _, e := range []*sqlite.Engine{w.large, w.plain} {
-				if err := e.Derive(t.Context(), []engine.Derived{{
+				testkit.NoError(t, e.Derive(t.Context(), []engine.Derived{{
 					Resource: op.Resource, Key: op.Key, Revision: op.Expect, Index: op.Index, Projection: op.Projection,
-				}}); err != nil {
-					t.Fatal(err)
-				}
+				}}))
 			}
 			w.compare("after Derive")
 			continue
@@ -159,9 +158,7 @@ func TestLargeReportsAreSeenAlike(t *testing.T) {
 	for key, at := range w.revisions {
 		w.commit(engine.Op{Kind: engine.Delete, Resource: enginetest.Report(0).Resource, Key: key, Expect: at})
 	}
-	if err := w.large.Tidy(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.large.Tidy(t.Context()))
 	if results, large := w.count("result"), w.count("large"); results != 0 || large != 0 {
 		t.Errorf("%d rows of results and %d large reports are left, want none", results, large)
 	}
@@ -191,14 +188,10 @@ func TestPreparedButNotCommitted(t *testing.T) {
 
 	third = w.op(3, 7, random)
 	_ = w.prepare(&third)
-	if err := w.large.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.large.Close())
 	w.open()
 	w.compare("after a restart")
-	if err := w.large.Tidy(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.large.Tidy(t.Context()))
 	if n := w.count("large"); n != 1 {
 		t.Errorf("%d large reports after a restart, want 1", n)
 	}

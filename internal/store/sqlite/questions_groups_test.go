@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -27,9 +28,7 @@ func TestManyGroups(t *testing.T) {
 		return err
 	}
 	for i := range engine.MaxGroups {
-		if err := add(i); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, add(i))
 	}
 	want := engine.Counts{Counts: []engine.Count{{Values: []string{"s49999"}, Results: 49999}, {Values: []string{"s49998"}, Results: 49998}}, More: true}
 	got := c.answer()
@@ -38,9 +37,7 @@ func TestManyGroups(t *testing.T) {
 	}
 	// The third one that meets the bound is left out long before the last group comes.
 	c.q.Having = []engine.Bound{{Of: engine.OrderResults, Operator: engine.AtLeast, Number: 49997}}
-	if diff := cmp.Diff(want, c.answer()); diff != "" {
-		t.Errorf("bounded (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, c.answer()), "bounded (-want +got)")
 	if err := add(0); err != nil {
 		t.Errorf("a group that is there: %v", err)
 	}

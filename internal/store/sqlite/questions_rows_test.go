@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/questions"
@@ -42,15 +43,10 @@ func rareErrors(n int64) []engine.Op {
 func commitPrepared(t *testing.T, e *Engine, ops []engine.Op) {
 	t.Helper()
 	for i := range ops {
-		release, err := e.Prepare(t.Context(), &ops[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := testkit.Must(e.Prepare(t.Context(), &ops[i]))(t)
 		defer release()
 	}
-	if _, err := e.Commit(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Commit(t.Context(), ops))(t)
 }
 
 // TestReading: the same rows are found in whatever way reports are read, large ones included.
@@ -76,7 +72,7 @@ func TestReading(t *testing.T) {
 	} {
 		for _, limit := range []int{1, 5, 1000} {
 			read := func(how reading) (rows []questions.Row) {
-				err := e.ask(t.Context(), "", func(s *resultReader) error {
+				testkit.NoError(t, e.ask(t.Context(), "", func(s *resultReader) error {
 					in, err := s.windows(windows)
 					if err != nil {
 						return err
@@ -85,10 +81,7 @@ func TestReading(t *testing.T) {
 					sql.addRows(s.cluster, in, questions.Condition{Filter: filter}, limit, how)
 					rows, err = s.readRows(sql)
 					return err
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))
 				return rows
 			}
 			want := read(named)
@@ -96,9 +89,7 @@ func TestReading(t *testing.T) {
 				t.Errorf("%s: %d rows", name, len(want))
 			}
 			for _, how := range []reading{allOfThem, byEntries} {
-				if diff := cmp.Diff(want, read(how)); diff != "" {
-					t.Errorf("%s, limit %d, read in the way %d (-want +got):\n%s", name, limit, how, diff)
-				}
+				testkit.NoDiff(t, cmp.Diff(want, read(how)), "%s, limit %d, read in the way %d (-want +got)", name, limit, how)
 			}
 		}
 	}
@@ -114,15 +105,12 @@ func TestReadingByEntries(t *testing.T) {
 		limit   int
 		want    reading
 	}{{0, 10, allOfThem}, {50, 10, byEntries}, {500, 10, allOfThem}, {500, 1000, byEntries}, {50, noLimit, allOfThem}} {
-		err := e.ask(t.Context(), "", func(s *resultReader) error {
+		testkit.NoError(t, e.ask(t.Context(), "", func(s *resultReader) error {
 			got, err := s.reading(questions.Condition{Entries: test.entries}, test.limit)
 			if err == nil && got != test.want {
 				t.Errorf("%d entries, limit %d: got %d, want %d", test.entries, test.limit, got, test.want)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }

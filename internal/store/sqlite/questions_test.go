@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
@@ -25,14 +26,9 @@ var endless = map[string]string{
 
 func openQuestions(t *testing.T) *Engine {
 	t.Helper()
-	e, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}))(t)
 	t.Cleanup(func() { _ = e.Close() })
-	if _, err := e.Commit(t.Context(), []engine.Op{enginetest.Report(1)}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Commit(t.Context(), []engine.Op{enginetest.Report(1)}))(t)
 	return e
 }
 

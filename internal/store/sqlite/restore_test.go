@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -21,13 +22,8 @@ func copyDatabase(t *testing.T, path string, parts ...string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "docket.db")
 	for _, part := range parts {
-		data, err := os.ReadFile(path + part)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to+part, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(path + part))(t)
+		testkit.NoError(t, os.WriteFile(to+part, data, 0o600))
 	}
 	return to
 }
@@ -37,10 +33,7 @@ func at(t *testing.T, options sqlite.Options) (*sqlite.Engine, engine.State) {
 	t.Helper()
 	options.Cluster = "main"
 	e := open(t, options)
-	state, err := e.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := testkit.Must(e.State(t.Context()))(t)
 	return e, state
 }
 
@@ -105,16 +98,12 @@ func TestRestore(t *testing.T) {
 		}, saved + 1_000_000},
 		{"database deleted", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
 			closeNow(t, e)
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, os.Remove(path))
 			return path
 		}, saved + 10_000 + 1_000_000},
 		{"unreadable ledger", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
 			closeNow(t, e)
-			if err := os.WriteFile(path+".revision", []byte("\x00\x00"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, os.WriteFile(path+".revision", []byte("\x00\x00"), 0o600))
 			return path
 		}, given + 1_000_000},
 		{"ledger of before", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
@@ -192,24 +181,17 @@ func checkRestored(t *testing.T, path string, before engine.State, want engine.R
 // editLedger changes the text of the ledger in place.
 func editLedger(t *testing.T, path, pattern string, change func(string) string) {
 	t.Helper()
-	before, err := os.ReadFile(path + ".revision")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(path + ".revision"))(t)
 	after := regexp.MustCompile(pattern).ReplaceAllStringFunc(string(before), change)
 	if after == string(before) {
 		t.Fatalf("the ledger has no %s: %s", pattern, before)
 	}
-	if err := os.WriteFile(path+".revision", []byte(after), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path+".revision", []byte(after), 0o600))
 }
 
 func rename(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Rename(from, to))
 }
 
 // TestReservation gives out more revisions than are reserved at a time: what the ledger reserves is always ahead, also

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -37,7 +38,5 @@ func TestScan(t *testing.T) {
 	variables := append([]any{&got.Event.Resource}, fields(&got.Event.Row)...)
 	scan(row, append(variables, &got.Kind, &got.State.Incarnation, &got.Demands.Reader, &got.Scored,
 		&got.Subject, &got.Null, &got.Text, &got.Bytes, &got.Resource)...)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("scanned (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "scanned (-want +got)")
 }

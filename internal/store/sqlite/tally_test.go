@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -85,9 +86,7 @@ func TestTallyIsTidied(t *testing.T) {
 				t.Errorf("%d rows in %s, %v; tidied=%t", n, table, err, tidied)
 			}
 		}
-		if err := e.Tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, e.Tidy(t.Context()))
 	}
 	op.Kind = engine.Create // Outcomes come again.
 	commit(t, e, []engine.Op{op})

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/writer"
 )
@@ -191,9 +192,7 @@ func TestStopped(t *testing.T) {
 	w := writer.New(&committer{}, func([]engine.Event, engine.State) {}, clock.RealClock{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := w.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.Run(ctx))
 	if _, err := w.Submit(context.Background(), op("late"), engine.Value{}); !errors.Is(err, writer.ErrStopped) {
 		t.Errorf("error %v, want ErrStopped", err)
 	}

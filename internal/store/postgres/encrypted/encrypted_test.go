@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/postgres/encrypted"
 )
 
@@ -22,10 +23,7 @@ func TestWhatGoesOverANetwork(t *testing.T) {
 		other + "?sslmode=disable": false, other + "?sslmode=prefer": false,
 		local: false, "postgres://me@[::1]/x": false, "postgres://me@localhost/x": false, "postgres:///x?host=/run/postgresql": false,
 	} {
-		config, err := pgx.ParseConfig(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := testkit.Must(pgx.ParseConfig(url))(t)
 		switch err := encrypted.Check(url, config); {
 		case refused != (err != nil):
 			t.Errorf("%s: %v, want refused: %t", url, err, refused)
@@ -34,10 +32,7 @@ func TestWhatGoesOverANetwork(t *testing.T) {
 		}
 	}
 	t.Setenv("PGSSLMODE", "prefer")
-	config, err := pgx.ParseConfig(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(pgx.ParseConfig(other))(t)
 	if err := encrypted.Check(other, config); err != nil {
 		t.Errorf("with PGSSLMODE=prefer: %v", err)
 	}
