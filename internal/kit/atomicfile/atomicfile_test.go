@@ -11,19 +11,16 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/atomicfile"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")
-	if err := os.WriteFile(path, []byte("a longer text from before"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, []byte("a longer text from before"), 0o644))
 	for _, want := range []string{"first", ""} {
-		if err := atomicfile.Write(path, []byte(want)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, atomicfile.Write(path, []byte(want)))
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != want {
 			t.Errorf("the file has %q, want %q: %v", got, want, err)
@@ -37,9 +34,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("a folder that isn't there: %v", err)
 	}
 	// A folder can't be replaced; what was begun must go.
-	if err := os.Mkdir(filepath.Join(folder, "taken"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o700))
 	if err := atomicfile.Write(filepath.Join(folder, "taken"), []byte("x")); err == nil {
 		t.Error("a folder was replaced")
 	}

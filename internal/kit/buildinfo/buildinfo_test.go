@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestFromBuild(t *testing.T) {
@@ -47,9 +49,7 @@ func TestFromBuild(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, fromBuild(test.build)); diff != "" {
-				t.Errorf("build information differs (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, fromBuild(test.build)), "build information differs (-want +got)")
 		})
 	}
 }
@@ -57,10 +57,7 @@ func TestFromBuild(t *testing.T) {
 // TestChangelogBeginsWithTheRelease: the version of the file VERSION is the first of CHANGELOG.md.
 func TestChangelogBeginsWithTheRelease(t *testing.T) {
 	t.Parallel()
-	changelog, err := os.ReadFile("../../../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	changelog := testkit.Must(os.ReadFile("../../../CHANGELOG.md"))(t)
 	first := regexp.MustCompile(`(?m)^## \[(.*)\]`).FindStringSubmatch(string(changelog))
 	if want := strings.TrimSpace(release); first == nil || first[1] != want {
 		t.Errorf("CHANGELOG.md begins with %q, want %q", first, want)

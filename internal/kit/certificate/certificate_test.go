@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const day = 24 * time.Hour
@@ -20,20 +21,12 @@ func start() time.Time { return time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) }
 
 func authority(t *testing.T, name string, lifetime time.Duration) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewAuthority(name, start(), lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewAuthority(name, start(), lifetime))(t)
 }
 
 func serving(t *testing.T, ca *certificate.Pair, hosts ...string) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewServing(ca, hosts, start(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewServing(ca, hosts, start(), day))(t)
 }
 
 func TestServing(t *testing.T) {
@@ -137,10 +130,7 @@ func TestBundleInTime(t *testing.T) {
 	if !errors.Is(err, certificate.ErrExpired) || !strings.Contains(err.Error(), "2026-11-04") || !strings.Contains(err.Error(), "long") {
 		t.Errorf("after the end of all: %v, want ErrExpired with the last one's name and day", err)
 	}
-	data, err := bundle.PEM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(bundle.PEM())(t)
 	if again, err := certificate.ParseBundle(data); err != nil || len(again) != 2 || !again[1].Equal(long.Certificate) {
 		t.Errorf("the bundle read again: %d authorities, %v", len(again), err)
 	}

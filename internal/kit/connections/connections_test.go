@@ -14,16 +14,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const patience = time.Minute
 
 func listen(t *testing.T) *Listener {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	return Bound(listener, MostOfPeer)
 }
 
@@ -45,10 +44,7 @@ func start(t *testing.T, listener *Listener, encrypted, http2 bool, handler http
 // silent opens a connection that sends nothing.
 func silent(t *testing.T, listener *Listener) net.Conn {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -56,9 +52,7 @@ func silent(t *testing.T, listener *Listener) net.Conn {
 // wantClosed waits until the server has closed a connection.
 func wantClosed(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection is not closed: %v", err)
 	}
@@ -106,9 +100,7 @@ func TestBusyConnectionsStay(t *testing.T) {
 			// Now it is idle, and gives way.
 			next := silent(t, listener)
 			<-closed
-			if err := next.SetReadDeadline(time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, next.SetReadDeadline(time.Now()))
 			if _, err := next.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("a connection for which there is room is closed: %v", err)
 			}

@@ -19,6 +19,8 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestErrors: ordinary ends are none, and the same error is logged now and then, with a count.
@@ -52,9 +54,7 @@ func TestErrors(t *testing.T) {
 	for i := range got {
 		got[i] = strings.Join(strings.Fields(strings.ReplaceAll(got[i], "repeated", " repeated ")), " ")
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "-want +got")
 	for i := range 10 * maxErrors {
 		h.handle(t.Context(), fmt.Errorf("error %d", i), "")
 	}
@@ -68,9 +68,7 @@ func TestErrors(t *testing.T) {
 func TestOnlyOwn(t *testing.T) {
 	var out bytes.Buffer
 	config := logsapi.NewLoggingConfiguration()
-	if err := logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil))
 	t.Cleanup(klog.ClearLogger)
 	OnlyOwn(config)
 	klog.Info("library, unstructured")

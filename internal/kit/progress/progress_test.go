@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestPlainLinesAreRareAndWhole(t *testing.T) {
@@ -32,9 +34,7 @@ func TestPlainLinesAreRareAndWhole(t *testing.T) {
 		"copy  600/1000  60%  50/s  in 12s",
 		"",
 	}
-	if diff := cmp.Diff(want, strings.Split(out.String(), "\n")); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, strings.Split(out.String(), "\n")), "lines (-want +got)")
 }
 
 func TestTerminalRedrawsOneLine(t *testing.T) {
@@ -55,9 +55,7 @@ func TestTerminalRedrawsOneLine(t *testing.T) {
 		"scan  [==================>     ]  3/4  75%  1/s  1s left",
 		"scan  [==================>     ]  3/4  75%  1/s  in 3s  \n",
 	}
-	if diff := cmp.Diff(want, strings.Split(out.String(), "\r")); diff != "" {
-		t.Errorf("drawings (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, strings.Split(out.String(), "\r")), "drawings (-want +got)")
 }
 
 func TestUnknownTotalAndOverrun(t *testing.T) {
@@ -79,9 +77,7 @@ func TestUnknownTotalAndOverrun(t *testing.T) {
 			fake.SetTime(time.Unix(1, 0))
 			bar.Add(15)
 			bar.Done()
-			if diff := cmp.Diff(test.want, out.String()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, out.String()), "(-want +got)")
 		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 type values struct {
@@ -91,14 +93,10 @@ func TestApply(t *testing.T) {
 			args := test.args
 			if test.file != "" {
 				path := filepath.Join(t.TempDir(), "docket.yaml")
-				if err := os.WriteFile(path, []byte(test.file), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, os.WriteFile(path, []byte(test.file), 0o600))
 				args = append(args, "--config="+path)
 			}
-			if err := fs.Parse(args); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, fs.Parse(args))
 			_, err := Apply(fs, func(name string) (string, bool) { v, ok := test.env[name]; return v, ok })
 			if len(test.wantErr) > 0 {
 				for _, part := range test.wantErr {
@@ -111,9 +109,7 @@ func TestApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("settings differ (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, got), "settings differ (-want +got)")
 		})
 	}
 }
@@ -122,9 +118,7 @@ func TestApplyWithoutFile(t *testing.T) {
 	t.Parallel()
 	var got values
 	fs := flagSet(&got)
-	if err := fs.Parse([]string{"--config=" + filepath.Join(t.TempDir(), "none.yaml")}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, fs.Parse([]string{"--config=" + filepath.Join(t.TempDir(), "none.yaml")}))
 	_, err := Apply(fs, func(string) (string, bool) { return "", false })
 	if err == nil || !strings.Contains(err.Error(), "--config") || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("error %v names neither flag nor file", err)
@@ -135,20 +129,13 @@ func TestApplyWithoutFile(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte("cache-bytes: 2"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, []byte("cache-bytes: 2"), 0o600))
 	fs := flagSet(&values{})
-	if err := fs.Parse([]string{"--config", path, "--active"}); err != nil {
-		t.Fatal(err)
-	}
-	from, err := Apply(fs, func(name string) (string, bool) {
+	testkit.NoError(t, fs.Parse([]string{"--config", path, "--active"}))
+	from := testkit.Must(Apply(fs, func(name string) (string, bool) {
 		value, ok := map[string]string{"DOCKET_WATCH_HISTORY": "2h"}[name]
 		return value, ok
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for text, want := range map[string]string{
 		"--watch-history: too long":        "--watch-history: too long\n--watch-history is from environment variable DOCKET_WATCH_HISTORY",
 		"no --cache-bytes":                 "no --cache-bytes\n--cache-bytes is from " + path,

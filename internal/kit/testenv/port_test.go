@@ -9,15 +9,14 @@ import (
 	"net"
 	"strconv"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestFreePorts: each port is given out once, nobody listens on it, and other processes can see that it is taken.
 func TestFreePorts(t *testing.T) {
 	t.Parallel()
-	ports, err := FreePorts(200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ports := testkit.Must(FreePorts(200))(t)
 	seen := map[int]bool{}
 	var config net.ListenConfig
 	for _, port := range ports {
@@ -44,10 +43,7 @@ func TestFreePorts(t *testing.T) {
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(config.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = listener.Close() }()
 	port := listener.Addr().(*net.TCPAddr).Port // It listens on TCP.
 	if err := reserve(port); err == nil {

@@ -46,10 +46,7 @@ func helper() int {
 
 func query[T any](t *testing.T, url, sql string, arguments ...any) T {
 	t.Helper()
-	connection, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
+	connection := testkit.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() {
 		if err := connection.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close: %v", err)
@@ -87,20 +84,11 @@ func TestDatabasesAreEmptyAndApart(t *testing.T) {
 	first, second := server.Database(t), server.Database(t)
 	query[int](t, first, "WITH made AS (SELECT 1) SELECT * FROM made")
 	const tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
-	connection, err := pgx.Connect(t.Context(), first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := connection.Exec(t.Context(), "CREATE TABLE here (n int)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := connection.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	connection := testkit.Must(pgx.Connect(t.Context(), first))(t)
+	testkit.Must(connection.Exec(t.Context(), "CREATE TABLE here (n int)"))(t)
+	testkit.NoError(t, connection.Close(t.Context()))
 	got := []int{query[int](t, first, tables), query[int](t, second, tables)}
-	if diff := cmp.Diff([]int{1, 0}, got); diff != "" {
-		t.Errorf("tables of the two databases (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]int{1, 0}, got), "tables of the two databases (-want +got)")
 }
 
 func TestDatabaseIsDroppedAtTestEnd(t *testing.T) {
@@ -143,13 +131,8 @@ func TestDedicatedKeepsAcknowledgedData(t *testing.T) {
 	t.Parallel()
 	server := NewPostgres(t)
 	url := server.Database(t)
-	connection, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := connection.Exec(t.Context(), "CREATE TABLE kept AS SELECT generate_series(1, 100) AS n"); err != nil {
-		t.Fatal(err)
-	}
+	connection := testkit.Must(pgx.Connect(t.Context(), url))(t)
+	testkit.Must(connection.Exec(t.Context(), "CREATE TABLE kept AS SELECT generate_series(1, 100) AS n"))(t)
 	for _, step := range []struct {
 		name string
 		do   func(testing.TB)
@@ -183,31 +166,19 @@ func TestKillAndStopRefuseWhatIsNotRunning(t *testing.T) {
 // remains of both.
 func TestServerEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), helperVariable+"=1")
 	cmd.Stderr = os.Stderr
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	output := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.NoError(t, cmd.Start())
 	var pid int
 	var dir string
-	if _, err := fmt.Fscanln(output, &pid, &dir); err != nil {
-		t.Fatalf("the helper says nothing: %v", err)
-	}
+	testkit.Must(fmt.Fscanln(output, &pid, &dir))(t)
 	if !alive(pid) {
 		t.Fatalf("server %d is not running", pid)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait() // Killed: the status is known.
 
 	testkit.Succeeds(t, "the server is gone, and its folder", func() error {

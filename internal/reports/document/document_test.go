@@ -16,6 +16,7 @@ import (
 
 	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 type policyReport = Object[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
@@ -25,9 +26,7 @@ const head = `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","met
 func read(t testing.TB, data string) *policyReport {
 	t.Helper()
 	o := &policyReport{}
-	if err := json.Unmarshal([]byte(data), o); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(data), o))
 	return o
 }
 
@@ -55,22 +54,14 @@ func TestBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := read(t, head+c.sent+"}")
-			if diff := cmp.Diff(c.want, string(o.Body())); diff != "" {
-				t.Errorf("body (-want +got):\n%s", diff)
-			}
-			stored, err := runtime.Encode(testCodec(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoDiff(t, cmp.Diff(c.want, string(o.Body())), "body (-want +got)")
+			stored := testkit.Must(runtime.Encode(testCodec(), o))(t)
 			again := &policyReport{}
 			if _, _, err := testCodec().Decode(stored, nil, again); err != nil {
 				t.Fatal(err)
 			}
 			// As watches of etcd do.
-			unasked, err := runtime.Decode(testCodec(), stored)
-			if err != nil {
-				t.Fatal(err)
-			}
+			unasked := testkit.Must(runtime.Decode(testCodec(), stored))(t)
 			if made, ok := unasked.(*policyReport); !ok || made.Name != "x" || !made.Content.Equal(o.Content) {
 				t.Errorf("what was stored is made %v", unasked)
 			}
@@ -117,9 +108,7 @@ func TestStoredByOthers(t *testing.T) {
 func TestEquality(t *testing.T) {
 	t.Parallel()
 	a, b := read(t, head+`,"summary":{"pass":1}}`), read(t, head+`,"summary":{"pass":1.0}}`)
-	if _, err := a.View(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(a.View())(t)
 	if !equality.Semantic.DeepEqual(a, b) {
 		t.Error("equal reports differ")
 	}
@@ -134,10 +123,7 @@ func TestEquality(t *testing.T) {
 func TestView(t *testing.T) {
 	t.Parallel()
 	o := read(t, head+`,"scope":{"kind":"Pod"},"summary":{"fail":1},"results":[{"policy":"p","source":"s","message":"m"},{"policy":"q","source":"s"}]}`)
-	view, err := o.View()
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := testkit.Must(o.View())(t)
 	if view.GetName() != "x" || len(view.GetResults()) != 2 || view.GetResults()[0].Message != "m" {
 		t.Errorf("view is %+v", view)
 	}
@@ -169,19 +155,10 @@ func TestLists(t *testing.T) {
 	const want = `{"kind":"PolicyReportList","apiVersion":"wgpolicyk8s.io/v1alpha2","metadata":{"continue":"","resourceVersion":"7"},"items":[` +
 		head + `,"summary":{"pass":1}},{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{}}]}`
 	var out strings.Builder
-	if err := list.write(&out); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want+"\n", out.String()); diff != "" {
-		t.Errorf("list (-want +got):\n%s", diff)
-	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(data)); diff != "" {
-		t.Errorf("list by the usual encoder (-want +got):\n%s", diff)
-	}
+	testkit.NoError(t, list.write(&out))
+	testkit.NoDiff(t, cmp.Diff(want+"\n", out.String()), "list (-want +got)")
+	data := testkit.Must(json.Marshal(list))(t)
+	testkit.NoDiff(t, cmp.Diff(want, string(data)), "list by the usual encoder (-want +got)")
 }
 
 // TestUnknownFields: the errors of a strict request, in the words of custom resources.
@@ -204,9 +181,7 @@ func TestUnknownFields(t *testing.T) {
 		got = append(got, problem.Error())
 	}
 	want := []string{`duplicate field "spec.owner.name"`, `unknown field "metadata.colour"`, `unknown field "spec.results[0].colour"`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "problems (-want +got)")
 	if _, _, err := negotiated.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode([]byte(data), &kind, into); err != nil {
 		t.Errorf("without strictness: %v", err)
 	}

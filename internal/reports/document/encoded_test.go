@@ -15,6 +15,7 @@ import (
 	kserializer "k8s.io/apimachinery/pkg/runtime/serializer"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestListIsCutOff: a list whose rest can't be read ends without its end, and not well.
@@ -43,9 +44,7 @@ func TestListIsCutOff(t *testing.T) {
 	}
 	fail = false
 	out.Reset()
-	if err := encoder.Encode(list, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, encoder.Encode(list, &out))
 	const want = `{"kind":"PolicyReportList","apiVersion":"wgpolicyk8s.io/v1alpha2","metadata":{"continue":"","resourceVersion":""},` +
 		`"items":[{"first":1},{"second":2},{"third":3}]}` + "\n"
 	if out.String() != want {
@@ -79,10 +78,7 @@ func FuzzAddVersion(f *testing.F) {
 			t.Fatalf("%s became %s", stored, out)
 		}
 		delete(meta, "resourceVersion")
-		want, err := json.Marshal(before)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(json.Marshal(before))(t)
 		if got, err := json.Marshal(after); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("%s became %s, %v", want, got, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
@@ -96,9 +97,7 @@ func TestStrategy(t *testing.T) {
 		"prepare new, old false", "validate new, old false", "warn new, old false", "accept new, old false",
 		"prepare x, old true", "changed x, old true", "validate x, old true", "warn x, old true",
 	}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, calls), "calls (-want +got)")
 	if reset := rules.GetResetFields()["v1"]; reset == nil || reset.String() != ".status" {
 		t.Errorf("fields that are reset: %v", rules.GetResetFields())
 	}

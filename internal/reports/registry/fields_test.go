@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestGetAttrs(t *testing.T) {
@@ -36,16 +38,9 @@ func TestGetAttrs(t *testing.T) {
 				want["metadata.namespace"] = "team-a"
 			}
 			meta := metav1.ObjectMeta{Name: "x", Namespace: "team-a", Labels: map[string]string{"a": "b"}}
-			gotLabels, got, err := kind.GetAttrs(newReport(t, kind, meta, fullContent()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("fields (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(labels.Set{"a": "b"}, gotLabels); diff != "" {
-				t.Errorf("labels (-want +got):\n%s", diff)
-			}
+			gotLabels, got := testkit.Must2(kind.GetAttrs(newReport(t, kind, meta, fullContent())))(t)
+			testkit.NoDiff(t, cmp.Diff(want, got), "fields (-want +got)")
+			testkit.NoDiff(t, cmp.Diff(labels.Set{"a": "b"}, gotLabels), "labels (-want +got)")
 			if diff := cmp.Diff(len(got), len(kind.FieldNames())); diff != "" {
 				t.Errorf("FieldNames has other fields than GetAttrs: %v", kind.FieldNames())
 			}
@@ -63,10 +58,7 @@ func TestGetAttrs(t *testing.T) {
 func TestGetAttrsOfEmptyReports(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
-		_, got, err := kind.GetAttrs(kind.New())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, got := testkit.Must2(kind.GetAttrs(kind.New()))(t)
 		for _, name := range kind.FieldNames() {
 			if value, ok := got[name]; !ok || value != "" {
 				t.Errorf("%s of an empty %s is %q, present %v", name, kind.Resource, value, ok)
@@ -94,15 +86,9 @@ func TestPredicate(t *testing.T) {
 		{"a!=b", "scope.uid=uid-1"}:             false,
 		{"", "scope.kind!=Pod,metadata.name=x"}: true,
 	} {
-		label, err := labels.Parse(selector[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		label := testkit.Must(labels.Parse(selector[0]))(t)
 		predicate := kind.Predicate(label, fields.ParseSelectorOrDie(selector[1]))
-		got, err := predicate.Matches(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(predicate.Matches(object))(t)
 		if got != want {
 			t.Errorf("selectors %q match: %v, want %v", selector, got, want)
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestKinds(t *testing.T) {
@@ -31,26 +33,19 @@ func TestKinds(t *testing.T) {
 		"wgpolicyk8s.io/v1alpha2 policyreports policyreport PolicyReport Namespaced [polr]",
 		"wgpolicyk8s.io/v1alpha2 clusterpolicyreports clusterpolicyreport ClusterPolicyReport Cluster [cpolr]",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("kinds (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "kinds (-want +got)")
 }
 
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	want := []string{"openreports.io", "reports.kyverno.io", "wgpolicyk8s.io"}
-	if diff := cmp.Diff(want, Groups()); diff != "" {
-		t.Errorf("groups (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, Groups()), "groups (-want +got)")
 }
 
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for _, want := range Kinds() {
-		got, err := KindOf(want.GroupResource())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(KindOf(want.GroupResource()))(t)
 		if got.GroupVersionKind != want.GroupVersionKind {
 			t.Errorf("KindOf(%s) = %s", want.GroupResource(), got.GroupVersionKind)
 		}

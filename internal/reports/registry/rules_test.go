@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // decodeReport returns a report of kind with the JSON of a body and metadata, as a
@@ -23,9 +25,7 @@ func decodeReport(t *testing.T, kind Kind, body string) object {
 		head += ","
 	}
 	found := objectOf(t, kind.New())
-	if err := json.Unmarshal([]byte(head+strings.TrimPrefix(body, "{")), found); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(head+strings.TrimPrefix(body, "{")), found))
 	if found.GetName() == "" {
 		found.SetName("x")
 	}
@@ -116,14 +116,10 @@ func TestFinalizerWarnings(t *testing.T) {
 	plain := `metadata.finalizers: "mine": use a name with a domain and a path, such as example.com/cleanup, so that others can't take the same`
 	create := rules.WarningsOnCreate(t.Context(),
 		decodeReport(t, kind, `{"metadata":{"finalizers":["orphan","foregroundDeletion","kubernetes","example.com/x","mine"]}}`))
-	if diff := cmp.Diff([]string{plain}, create); diff != "" {
-		t.Errorf("warnings on create (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{plain}, create), "warnings on create (-want +got)")
 	stored := decodeReport(t, kind, `{"metadata":{"finalizers":["old"]}}`)
 	incoming := decodeReport(t, kind, `{"metadata":{"finalizers":["old","mine"]}}`)
-	if diff := cmp.Diff([]string{plain}, rules.WarningsOnUpdate(t.Context(), incoming, stored)); diff != "" {
-		t.Errorf("warnings on update (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff([]string{plain}, rules.WarningsOnUpdate(t.Context(), incoming, stored)), "warnings on update (-want +got)")
 	if got := rules.WarningsOnUpdate(t.Context(), stored, stored); len(got) != 0 {
 		t.Errorf("an update that adds none warns: %v", got)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
@@ -26,11 +27,7 @@ var update = flag.Bool("update", false, "rewrite the golden files that are made 
 
 func newTestScheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
-	scheme, err := NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scheme
+	return testkit.Must(NewScheme())(t)
 }
 
 func newStrategy(kind Kind, scheme *runtime.Scheme) *kinds.Strategy[object] {
@@ -91,14 +88,8 @@ func newReport(t testing.TB, kind Kind, meta metav1.ObjectMeta, c content) objec
 	if !kind.Namespaced {
 		meta.Namespace = ""
 	}
-	data, err := json.Marshal(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	accessor, _, err := kind.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(typed))(t)
+	accessor, _ := testkit.Must2(kind.Decode(data))(t)
 	accessor.SetName(meta.Name)
 	accessor.SetNamespace(meta.Namespace)
 	accessor.SetLabels(meta.Labels)
@@ -142,30 +133,20 @@ func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want := readGolden(t, name)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "%s (-want +got)", path)
 }
 
 func readGolden(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(os.ReadFile(filepath.Join("testdata", name)))(t)
 	return string(content)
 }
 
 func encode(t testing.TB, codec runtime.Codec, object runtime.Object) string {
 	t.Helper()
-	encoded, err := runtime.Encode(codec, object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := testkit.Must(runtime.Encode(codec, object))(t)
 	return string(encoded)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestSchemas compares every field of every kind, with its type, enum and list
@@ -24,10 +26,7 @@ func TestSchemas(t *testing.T) {
 	for _, kind := range Kinds() {
 		t.Run(kind.Resource, func(t *testing.T) {
 			t.Parallel()
-			name, err := scheme.ToOpenAPIDefinitionName(kind.GroupVersionKind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			name := testkit.Must(scheme.ToOpenAPIDefinitionName(kind.GroupVersionKind))(t)
 			lines := definitions.flatten(t, definitions[name].Schema, "", false)
 			slices.Sort(lines)
 			got := strings.Join(lines, "\n") + "\n"
@@ -65,10 +64,7 @@ type definitions map[string]common.OpenAPIDefinition
 
 func newDefinitions(t *testing.T) definitions {
 	t.Helper()
-	get, err := OpenAPIDefinitions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	get := testkit.Must(OpenAPIDefinitions())(t)
 	return get(func(path string) spec.Ref { return spec.MustCreateRef(path) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/reports/kinds"
 )
@@ -28,9 +29,7 @@ func TestSchemeKnowsEachKind(t *testing.T) {
 			}
 			internal := gvk.GroupKind().WithVersion(runtime.APIVersionInternal)
 			// The served version comes first: errors and events name the first one.
-			if diff := cmp.Diff([]schema.GroupVersionKind{gvk, internal}, kinds); diff != "" {
-				t.Errorf("kinds of %T (-want +got):\n%s", object, diff)
-			}
+			testkit.NoDiff(t, cmp.Diff([]schema.GroupVersionKind{gvk, internal}, kinds), "kinds of %T (-want +got)", object)
 			if unversioned {
 				t.Errorf("%s is registered as unversioned", gvk)
 			}
@@ -44,15 +43,10 @@ func TestSchemeKnowsEachKind(t *testing.T) {
 // TestInternalVersionIsNotPublished: see NewDefinitionNamer.
 func TestInternalVersionIsNotPublished(t *testing.T) {
 	t.Parallel()
-	namer, err := NewDefinitionNamer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	namer := testkit.Must(NewDefinitionNamer())(t)
 	_, extensions := namer.GetDefinitionName("io.wgpolicyk8s.v1alpha2.PolicyReport")
 	want := []any{map[string]any{"group": "wgpolicyk8s.io", "version": "v1alpha2", "kind": "PolicyReport"}}
-	if diff := cmp.Diff(want, extensions["x-kubernetes-group-version-kind"]); diff != "" {
-		t.Errorf("published kinds (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, extensions["x-kubernetes-group-version-kind"]), "published kinds (-want +got)")
 }
 
 // FuzzDocuments feeds any bytes to everything that sees a request's body.
@@ -93,16 +87,11 @@ func FuzzDocuments(f *testing.F) {
 		}).View(); err != nil {
 			t.Errorf("what is valid can't be read: %v", err)
 		}
-		stored, err := runtime.Encode(NewStorageCodec(), incoming)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := testkit.Must(runtime.Encode(NewStorageCodec(), incoming))(t)
 		again, _, err := NewStorageCodec().Decode(stored, nil, kind.New())
 		if err != nil {
 			t.Fatalf("what was stored can't be decoded: %v\n%s", err, stored)
 		}
-		if diff := cmp.Diff(string(incoming.Body()), string(again.(object).Body())); diff != "" {
-			t.Errorf("content changed:\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(string(incoming.Body()), string(again.(object).Body())), "content changed")
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/etcdstore/etcdtest"
 )
 
@@ -62,29 +63,15 @@ func newTestServer(t *testing.T) *testServer {
 	config.EffectiveVersion = basecompatibility.NewEffectiveVersionFromString("1.36", "", "")
 	config.ExternalAddress = "127.0.0.1:443"
 	config.LoopbackClientConfig = &rest.Config{}
-	namer, err := NewDefinitionNamer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	definitions, err := OpenAPIDefinitions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	namer := testkit.Must(NewDefinitionNamer())(t)
+	definitions := testkit.Must(OpenAPIDefinitions())(t)
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
 	DescribePatches(config.OpenAPIConfig, config.OpenAPIV3Config)
-	server, err := config.Complete(nil).New("registry-test", genericapiserver.NewEmptyDelegate())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(config.Complete(nil).New("registry-test", genericapiserver.NewEmptyDelegate()))(t)
 	t.Cleanup(server.Destroy)
-	groups, err := APIGroups(Groups(), scheme, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Install(server, config, groups); err != nil {
-		t.Fatal(err)
-	}
+	groups := testkit.Must(APIGroups(Groups(), scheme, options))(t)
+	testkit.NoError(t, Install(server, config, groups))
 	prepared := server.PrepareRun()
 	listener := httptest.NewServer(prepared.Handler)
 	t.Cleanup(listener.Close)
@@ -133,10 +120,7 @@ func (a answer) want(t *testing.T, code int) answer {
 // request sends one request; headers are pairs of name and value.
 func (s *testServer) request(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/json")
 	for pair := range slices.Chunk(headers, 2) {
 		request.Header.Set(pair[0], pair[1])
@@ -146,9 +130,6 @@ func (s *testServer) request(t *testing.T, method, path, body string, headers ..
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(io.ReadAll(response.Body))(t)
 	return answer{code: response.StatusCode, header: response.Header, body: string(content)}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const policyReports = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/%s/policyreports"
@@ -66,10 +68,7 @@ func testOpenAPI(t *testing.T, server *testServer, _ string) {
 	v2 := server.request(t, "GET", "/openapi/v2", "").want(t, 200)
 	scheme := newTestScheme(t)
 	for _, kind := range Kinds() {
-		name, err := scheme.ToOpenAPIDefinitionName(kind.GroupVersionKind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := testkit.Must(scheme.ToOpenAPIDefinitionName(kind.GroupVersionKind))(t)
 		v3 := server.request(t, "GET", "/openapi/v3/apis/"+kind.GroupVersion().String(), "").want(t, 200)
 		// kubectl apply would send what is refused.
 		if strings.Contains(v3.body, "strategic-merge-patch") || !strings.Contains(v3.body, "merge-patch+json") {
@@ -170,9 +169,7 @@ func testPatch(t *testing.T, server *testServer, path string) {
 	}
 	got := server.request(t, "GET", path+"/x", "").want(t, 200)
 	want := map[string]any{"warn": 2.0, "skip": 1.0}
-	if diff := cmp.Diff(want, got.field(t, "summary")); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got.field(t, "summary")), "summary (-want +got)")
 	server.request(t, "PATCH", path+"/missing", `{}`, "Content-Type", "application/merge-patch+json").want(t, 404)
 }
 
@@ -198,9 +195,7 @@ func testApply(t *testing.T, server *testServer, path string) {
 		t.Errorf("the conflict is about %v", got)
 	}
 	got := apply("b", "", `"summary":{"pass":2}`).want(t, 200)
-	if diff := cmp.Diff(map[string]any{"pass": 2.0}, got.field(t, "summary")); diff != "" {
-		t.Errorf("summary after dropping a count (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(map[string]any{"pass": 2.0}, got.field(t, "summary")), "summary after dropping a count (-want +got)")
 }
 
 func testFieldValidation(t *testing.T, server *testServer, path string) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
@@ -60,13 +61,8 @@ func TestTables(t *testing.T) {
 			t.Parallel()
 			samples := tableSamples(t, kind)
 			list := kind.NewList()
-			if err := meta.SetList(list, []runtime.Object{samples["full"], samples["empty"]}); err != nil {
-				t.Fatal(err)
-			}
-			table, err := kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), list, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, meta.SetList(list, []runtime.Object{samples["full"], samples["empty"]}))
+			table := testkit.Must(kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), list, nil))(t)
 			compareGolden(t, "tables/"+kind.Resource+".golden", printTable(table))
 		})
 	}
@@ -76,23 +72,15 @@ func TestTableOfList(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "policyreports")
 	list := kind.NewList()
-	listMeta, err := meta.ListAccessor(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listMeta := testkit.Must(meta.ListAccessor(list))(t)
 	listMeta.SetResourceVersion("7")
 	listMeta.SetContinue("more")
 	listMeta.SetRemainingItemCount(new(int64(3)))
 	convertor := kinds.NewTableConvertor(kind.Kind)
 
-	table, err := convertor.ConvertToTable(t.Context(), list, &metav1.TableOptions{NoHeaders: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(convertor.ConvertToTable(t.Context(), list, &metav1.TableOptions{NoHeaders: true}))(t)
 	want := metav1.ListMeta{ResourceVersion: "7", Continue: "more", RemainingItemCount: new(int64(3))}
-	if diff := cmp.Diff(want, table.ListMeta); diff != "" {
-		t.Errorf("list metadata (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, table.ListMeta), "list metadata (-want +got)")
 	if len(table.ColumnDefinitions) != 0 {
 		t.Errorf("NoHeaders gives %d headings", len(table.ColumnDefinitions))
 	}
@@ -102,10 +90,7 @@ func TestTableOfOneReport(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "reports")
 	one := newReport(t, kind, metav1.ObjectMeta{Name: "one", ResourceVersion: "9"}, fullContent())
-	table, err := kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), one, &metav1.TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), one, &metav1.TableOptions{}))(t)
 	if table.ResourceVersion != "9" || len(table.Rows) != 1 || table.Rows[0].Object.Object != runtime.Object(one) {
 		t.Errorf("table of one report: resourceVersion %q, rows %v", table.ResourceVersion, table.Rows)
 	}
@@ -148,14 +133,9 @@ func tableSamples(t *testing.T, kind Kind) map[string]object {
 // cellByPath evaluates a published column as a server of custom resources does.
 func cellByPath(t *testing.T, sample object, columnType, path string) any {
 	t.Helper()
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(runtime.DefaultUnstructuredConverter.ToUnstructured(sample))(t)
 	parser := jsonpath.New(path).AllowMissingKeys(true)
-	if err := parser.Parse("{" + path + "}"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, parser.Parse("{"+path+"}"))
 	found, err := parser.FindResults(object)
 	if err != nil || len(found) == 0 || len(found[0]) == 0 {
 		return nil
@@ -171,9 +151,7 @@ func cellByPath(t *testing.T, sample object, columnType, path string) any {
 		return value.Interface()
 	default:
 		var buffer bytes.Buffer
-		if err := parser.PrintResults(&buffer, []reflect.Value{value}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, parser.PrintResults(&buffer, []reflect.Value{value}))
 		return buffer.String()
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/results"
 )
@@ -75,14 +76,8 @@ func TestManagedFields(t *testing.T) {
 // testModels returns the OpenAPI models of all kinds, as the library makes them for its own converter.
 func testModels(t *testing.T) map[string]*spec.Schema {
 	t.Helper()
-	namer, err := NewDefinitionNamer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	definitions, err := OpenAPIDefinitions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	namer := testkit.Must(NewDefinitionNamer())(t)
+	definitions := testkit.Must(OpenAPIDefinitions())(t)
 	var names []string
 	for _, kind := range Kinds() {
 		named, ok := kind.New().(interface{ OpenAPIModelName() string })
@@ -100,22 +95,13 @@ func testModels(t *testing.T) map[string]*spec.Schema {
 
 func newManagers(t *testing.T, kind Kind, models map[string]*spec.Schema, seed uint64) *managers {
 	t.Helper()
-	library, err := managedfields.NewTypeConverter(models, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := newTypeConverter(models, []Kind{kind})
-	if err != nil {
-		t.Fatal(err)
-	}
+	library := testkit.Must(managedfields.NewTypeConverter(models, false))(t)
+	ours := testkit.Must(newTypeConverter(models, []Kind{kind}))(t)
 	scheme := newTestScheme(t)
 	hub := schema.GroupVersion{Group: kind.GroupVersionKind.Group, Version: runtime.APIVersionInternal}
 	manager := func(converter managedfields.TypeConverter) *managedfields.FieldManager {
-		made, err := managedfields.NewDefaultFieldManager(
-			converter, runtime.UnsafeObjectConvertor(scheme), scheme, scheme, kind.GroupVersionKind, hub, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := testkit.Must(managedfields.NewDefaultFieldManager(
+			converter, runtime.UnsafeObjectConvertor(scheme), scheme, scheme, kind.GroupVersionKind, hub, "", nil))(t)
 		return made
 	}
 	return &managers{kind: kind, random: rand.New(rand.NewPCG(seed, 1)), library: manager(library), ours: manager(ours)}
@@ -133,9 +119,7 @@ func (m *managers) step(t *testing.T, live []byte, round int) []byte {
 		return m.update(t, live, live, name)
 	default:
 		var content map[string]any
-		if err := json.Unmarshal(live, &content); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, json.Unmarshal(live, &content))
 		m.change(content)
 		return m.update(t, live, marshal(t, content), name)
 	}
@@ -150,10 +134,7 @@ func (m *managers) empty(t *testing.T) []byte {
 // content returns a report as a client sends it.
 func (m *managers) content(t *testing.T, i int) []byte {
 	t.Helper()
-	kind, err := sample.KindOf(m.kind.GroupVersionKind.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := testkit.Must(sample.KindOf(m.kind.GroupVersionKind.Kind))(t)
 	made := sample.Cluster{Seed: 7, Now: time.Unix(1_763_800_000, 0)}.Report(kind, i, m.random.IntN(4))
 	for range m.random.IntN(3) {
 		m.change(made.Object)
@@ -244,9 +225,7 @@ func (m *managers) apply(t *testing.T, live, patch []byte, by string, force bool
 	t.Helper()
 	return m.same(t, live, patch, by, func(manager *managedfields.FieldManager) (runtime.Object, error) {
 		applied := &unstructured.Unstructured{}
-		if err := json.Unmarshal(patch, applied); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, json.Unmarshal(patch, applied))
 		return manager.Apply(m.read(t, live, true), applied, by, force)
 	})
 }
@@ -261,9 +240,7 @@ func TestDerivesAlike(t *testing.T) {
 		for i := range 400 {
 			data := m.content(t, i%5)
 			var content map[string]any
-			if err := json.Unmarshal(data, &content); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, json.Unmarshal(data, &content))
 			m.change(content)
 			old, updated := m.read(t, data, true), m.read(t, marshal(t, content), true)
 			known, ok := old.(interface {
@@ -296,10 +273,7 @@ func TestDerivesAlike(t *testing.T) {
 // derivedOf returns what is derived of a report, in a form that can be compared.
 func derivedOf(t *testing.T, kind Kind, obj runtime.Object) string {
 	t.Helper()
-	labels, fields, err := kind.GetAttrs(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
+	labels, fields := testkit.Must2(kind.GetAttrs(obj))(t)
 	projection, err := results.Project(obj)
 	return string(marshal(t, []any{labels, fields, projection, fmt.Sprint(err)}))
 }
@@ -348,9 +322,5 @@ func (m *managers) timeless(t *testing.T, obj runtime.Object) []byte {
 
 func marshal(t *testing.T, value any) []byte {
 	t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(json.Marshal(value))(t)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestValidate(t *testing.T) {
@@ -95,9 +97,7 @@ func TestValidate(t *testing.T) {
 			}
 			slices.Sort(got) // The library goes through fields in any order.
 			slices.Sort(test.want)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("errors (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, got), "errors (-want +got)")
 		})
 	}
 }

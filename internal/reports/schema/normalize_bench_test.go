@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/json"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // benchmarkReport is a report as Kyverno's client sends it: 17 results of some 400 bytes,
@@ -29,10 +31,7 @@ func benchmarkReport() []byte {
 
 // BenchmarkRead compares the pass over the JSON with the library's way.
 func BenchmarkRead(b *testing.B) {
-	s, err := Of(schema.GroupVersionKind{Group: "wgpolicyk8s.io", Version: "v1alpha2", Kind: "PolicyReport"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := testkit.Must(Of(schema.GroupVersionKind{Group: "wgpolicyk8s.io", Version: "v1alpha2", Kind: "PolicyReport"}))(b)
 	data := benchmarkReport()
 	b.Run("normalize", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
@@ -46,18 +45,14 @@ func BenchmarkRead(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
 			var content map[string]any
-			if _, err := json.UnmarshalStrict(data, &content); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Must(json.UnmarshalStrict(data, &content))(b)
 			if _, _, err := s.Coerce(content, Options{WantUnknown: true}); err != nil {
 				b.Fatal(err)
 			}
 			if errs := s.Validate(content, nil); len(errs) > 0 {
 				b.Fatal(errs)
 			}
-			if _, err := Canonical(content); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Must(Canonical(content))(b)
 		}
 	})
 }

@@ -13,15 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/json"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // FuzzNormalize holds Normalize against the library: what it accepts must be what the
 // library stores, and neither invalid nor reason for a warning.
 func FuzzNormalize(f *testing.F) {
-	all, err := load()
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := testkit.Must(load())(f)
 	kinds := slices.SortedFunc(maps.Keys(all), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.Kind, b.Kind) })
 	for i := range kinds {
 		for _, seed := range seeds() {
@@ -48,13 +47,8 @@ func FuzzNormalize(f *testing.F) {
 		if errs := s.Validate(content, nil); len(errs) > 0 {
 			t.Fatalf("%s: Normalize accepts what is invalid: %v", data, errs)
 		}
-		want, err := Canonical(content)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(parts.Body)); diff != "" {
-			t.Errorf("%s: the body (-library +normalized):\n%s", data, diff)
-		}
+		want := testkit.Must(Canonical(content))(t)
+		testkit.NoDiff(t, cmp.Diff(string(want), string(parts.Body)), "%s: the body (-library +normalized)", data)
 		if _, isObject := metadata.(map[string]any); hasMetadata != (parts.Metadata != nil) || hasMetadata && !isObject {
 			t.Errorf("%s: metadata %s", data, parts.Metadata)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/json"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // FuzzSplit: for any object in canonical form, splitting gives the values that parsing gives. No input makes it crash.
@@ -41,13 +43,8 @@ func FuzzSplit(f *testing.F) {
 			}
 			return
 		}
-		want, err := Parse(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, members); diff != "" {
-			t.Errorf("members of %s (-want +got):\n%s", data, diff)
-		}
+		want := testkit.Must(Parse(data))(t)
+		testkit.NoDiff(t, cmp.Diff(want, members), "members of %s (-want +got)", data)
 	})
 }
 

@@ -13,16 +13,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTrimmedIsJudgedAlike: nothing is a problem that the library accepts, and the other way round; and of a report
 // that was trimmed the library says a part of what it says of the whole.
 func TestTrimmedIsJudgedAlike(t *testing.T) {
 	t.Parallel()
-	all, err := load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(load())(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for kind, s := range all {
 		for round := range 400 {
@@ -100,10 +99,7 @@ func randomValue(random *rand.Rand, n *node, wrong float64, depth int) any {
 // TestManyProblems: a report of which everything is wrong is refused in the time that it takes to read it.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
-	all, err := load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(load())(t)
 	for kind, s := range all {
 		if kind.Kind != "PolicyReport" {
 			continue

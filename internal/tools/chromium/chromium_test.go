@@ -12,22 +12,18 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestNothingStays: a browser leaves no file, whether it was stopped at rest or after its context had ended.
 func TestNothingStays(t *testing.T) {
-	if err := testenv.Need(t.Context(), "chromium=chromium"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testenv.Need(t.Context(), "chromium=chromium"))
 	for name, interrupted := range map[string]bool{"at rest": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
 			folder := temporary(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			tab, stop, err := Start(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tab, stop := testkit.Must2(Start(ctx))(t)
 			if sum, err := chromedp.Run(tab, chromedp.Evaluate[int]("1 + 1")); err != nil || sum != 2 {
 				t.Errorf("1 + 1 is %d, %v", sum, err)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const document = `
@@ -32,10 +34,7 @@ Text before.
 
 func TestParseTables(t *testing.T) {
 	t.Parallel()
-	got, err := parseTables([]byte(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(parseTables([]byte(document)))(t)
 	want := tables{
 		packages: []packageRow{
 			{"api/...", nil, []string{"k8s.io/apiserver/..."}},
@@ -51,9 +50,7 @@ func TestParseTables(t *testing.T) {
 			{"storetest", nil},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(tables{}, packageRow{}, importerRow{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got, cmp.AllowUnexported(tables{}, packageRow{}, importerRow{})), "(-want +got)")
 }
 
 func TestParseTablesRefusesDamage(t *testing.T) {
@@ -95,10 +92,7 @@ func TestMatches(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	parsed, err := parseTables([]byte(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := testkit.Must(parseTables([]byte(document)))(t)
 	// good has a package for every row and no differences.
 	good := []goPackage{
 		{ImportPath: ourModule + "/api/v1", Deps: []string{"k8s.io/apimachinery/pkg/runtime"}},
@@ -160,17 +154,13 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, check(parsed, with(good, test.changed))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, check(parsed, with(good, test.changed))), "(-want +got)")
 		})
 	}
 	t.Run("a row without a package", func(t *testing.T) {
 		t.Parallel()
 		want := []string{"api/...: this row of the table covers no package"}
-		if diff := cmp.Diff(want, check(parsed, good[1:])); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, check(parsed, good[1:])), "(-want +got)")
 	})
 }
 
@@ -191,10 +181,7 @@ func with(packages []goPackage, changed goPackage) []goPackage {
 
 func TestListSeesThisPackage(t *testing.T) {
 	t.Parallel()
-	packages, err := list(t.Context(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := testkit.Must(list(t.Context(), "."))(t)
 	if len(packages) != 1 || packages[0].ImportPath != ourModule+"/internal/tools/depcheck" {
 		t.Errorf("list(.) = %v", packages)
 	}
@@ -202,10 +189,7 @@ func TestListSeesThisPackage(t *testing.T) {
 
 func TestDocumentHasTheTables(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../../" + tablesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile("../../../" + tablesFile))(t)
 	if _, err := parseTables(data); err != nil {
 		t.Error(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestCheck(t *testing.T) {
@@ -35,12 +37,7 @@ func TestCheck(t *testing.T) {
 	} {
 		root[path] = &fstest.MapFile{Data: []byte(content)}
 	}
-	got, err := check(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(check(root))(t)
 	want := []string{"deep/er/none.go", "late.go", "named-like-nothing", "none.go", "none.sh", "sub/Makefile"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files without a header (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "files without a header (-want +got)")
 }

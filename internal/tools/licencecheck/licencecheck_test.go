@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const mit = `MIT License
@@ -57,9 +59,7 @@ func TestLicenceOf(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for name, text := range test.files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			got, err := licenceOf(dir)
 			if want, isError := strings.CutPrefix(test.want, "!"); isError {
@@ -76,9 +76,7 @@ func TestLicenceOf(t *testing.T) {
 func TestRunFindsTheModulesOfThisTest(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"--list", "github.com/google/go-cmp/cmp"}, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, run(t.Context(), []string{"--list", "github.com/google/go-cmp/cmp"}, &out))
 	if !strings.HasPrefix(out.String(), "github.com/google/go-cmp ") || !strings.Contains(out.String(), " BSD\n") {
 		t.Errorf("got %q", out.String())
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var (
@@ -117,16 +119,12 @@ func TestShrink(t *testing.T) {
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path, want := filepath.Join(t.TempDir(), "page.png"), page(image.Point{})
-	if err := Write(path, want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, Write(path, want))
 	got, err := Read(path)
 	if err != nil || got.Rect != want.Rect || !slices.Equal(got.Pix, want.Pix) {
 		t.Errorf("another picture was read, or none: %v", err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("an empty file: %v", err)
 	}

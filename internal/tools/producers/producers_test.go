@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func run(program string, way Way) Run {
@@ -27,17 +29,10 @@ func TestWriteAndRead(t *testing.T) {
 	older := want[2]
 	older.Version = "1.1"
 	for _, r := range []Run{older, want[2], want[1], want[0]} {
-		if err := Write(folder, r); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, Write(folder, r))
 	}
-	got, err := Read(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what was written is not what is read (-want +got):\n%s", diff)
-	}
+	got := testkit.Must(Read(folder))(t)
+	testkit.NoDiff(t, cmp.Diff(want, got), "what was written is not what is read (-want +got)")
 	if _, err := os.Stat(filepath.Join(folder, "b-c-d-program.json")); err != nil {
 		t.Error(err)
 	}
@@ -66,10 +61,7 @@ func TestWriteRefuses(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	page := "before\n" + begin + "old\n" + end + "after\n"
-	got, err := Insert(page, Table([]Run{run("A tool", Recording)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(Insert(page, Table([]Run{run("A tool", Recording)})))(t)
 	for _, want := range []string{"before\n", "| A tool | 1.2 | npm | recorded, then replayed: lists | SQLite, PostgreSQL | as with CRDs | 2026-02-03 |", "after\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page has no %q:\n%s", want, got)

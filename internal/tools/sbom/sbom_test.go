@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestDescribe(t *testing.T) {
@@ -27,21 +29,15 @@ func TestDescribe(t *testing.T) {
 	}
 	got := describe(info, [32]byte{1})
 	wantUses := []string{"pkg:golang/example.org/b@v0.3.0", "pkg:golang/example.org/z@v0.1.0", "pkg:golang/stdlib@go1.26.8"}
-	if diff := cmp.Diff(wantUses, got.Dependencies[0].DependsOn); diff != "" {
-		t.Errorf("dependencies (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(wantUses, got.Dependencies[0].DependsOn), "dependencies (-want +got)")
 	want := metadata{Timestamp: "2026-11-21T00:00:00Z", Component: component{
 		Type: "application", Name: "example.org/Docket", Version: "v1.0.0",
 		Reference: "pkg:golang/example.org/docket@v1.0.0", PURL: "pkg:golang/example.org/docket@v1.0.0",
 		Hashes:     []hash{{"SHA-256", "01" + strings.Repeat("00", 31)}},
 		Properties: []property{{"go:build:GOOS", "linux"}},
 	}}
-	if diff := cmp.Diff(want, got.Metadata); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]property{{"go:sum", "h1:z"}}, got.Components[1].Properties); diff != "" {
-		t.Errorf("properties (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got.Metadata), "metadata (-want +got)")
+	testkit.NoDiff(t, cmp.Diff([]property{{"go:sum", "h1:z"}}, got.Components[1].Properties), "properties (-want +got)")
 	if other := describe(info, [32]byte{2}); other.SerialNumber == got.SerialNumber {
 		t.Error("two binaries have the same number")
 	}
@@ -52,17 +48,13 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	var first, second bytes.Buffer
 	for _, out := range []*bytes.Buffer{&first, &second} {
-		if err := run([]string{os.Args[0]}, out); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, run([]string{os.Args[0]}, out))
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two runs differ")
 	}
 	var got document
-	if err := json.Unmarshal(first.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(first.Bytes(), &got))
 	if got.BOMFormat != "CycloneDX" || len(got.Components) == 0 {
 		t.Errorf("document: %+v", got)
 	}

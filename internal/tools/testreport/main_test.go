@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestReport promises that a run fails for what is wrong with it, and for nothing else.
@@ -50,9 +52,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "controller.json")
 	line := `{"Time":"2026-11-27T13:03:41Z","Action":"pass","Package":"github.com/docket-project/docket/a","Test":"TestA","Elapsed":1.02}` + "\n"
-	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, []byte(line), 0o600))
 	events, err := read(path)
 	if err != nil || len(events) != 1 || events[0].String() != "a TestA (controller)" || events[0].took() != 1020*time.Millisecond {
 		t.Errorf("%v, %v", events, err)

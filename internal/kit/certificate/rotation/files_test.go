@@ -13,19 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // issue writes a new pair, and its authority if that is wanted, into a directory.
 func issue(t *testing.T, dir string, withAuthority bool) {
 	t.Helper()
-	ca, err := certificate.NewAuthority("test", time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := certificate.NewServing(ca, []string{"127.0.0.1"}, time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca := testkit.Must(certificate.NewAuthority("test", time.Now(), day))(t)
+	pair := testkit.Must(certificate.NewServing(ca, []string{"127.0.0.1"}, time.Now(), day))(t)
 	put(t, dir, corev1.TLSPrivateKeyKey, pair.KeyPEM)
 	put(t, dir, corev1.TLSCertKey, pair.CertificatePEM)
 	if withAuthority {
@@ -35,9 +30,7 @@ func issue(t *testing.T, dir string, withAuthority bool) {
 
 func put(t *testing.T, dir, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 }
 
 func TestFilesTroubleIsExplained(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -56,10 +57,7 @@ func accepted(bundle certificate.Bundle, m *material, now time.Time) error {
 
 func TestCertificatesBeginBeforeTheyWereMade(t *testing.T) {
 	t.Parallel()
-	authority, err := certificate.NewAuthority("a", start(), year)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := testkit.Must(certificate.NewAuthority("a", start(), year))(t)
 	if got := start().Sub(authority.Certificate.NotBefore); got != backdate {
 		t.Errorf("by %s, and %s is reckoned with", got, backdate)
 	}
@@ -132,10 +130,7 @@ func TestNobodyIsEverRefused(t *testing.T) {
 		trusted := func(authority *x509.Certificate) (bool, error) {
 			return slices.ContainsFunc(caller, authority.Equal), nil
 		}
-		stored, _, err := renewal{hosts: []string{name}, now: now, trusted: trusted}.next(replica)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored, _ := testkit.Must2(renewal{hosts: []string{name}, now: now, trusted: trusted}.next(replica))(t)
 		for whose, serves := range map[string]*material{"that has renewed": stored, "that is late": replica} {
 			for which, bundle := range map[string]certificate.Bundle{"old": caller, "new": stored.bundle} {
 				if err := accepted(bundle, serves, now); err != nil {
@@ -190,14 +185,8 @@ func TestSecretIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	m := renew(t, renewal{now: start()}, nil, "certificate")
 	other := renew(t, renewal{now: start()}, nil, "certificate")
-	data, err := m.data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(m.data())(t)
+	again := testkit.Must(parse(data))(t)
 	renew(t, renewal{now: start()}, again, "")
 	for damage, change := range map[string]func(map[string][]byte){
 		"no key of the authority":      func(d map[string][]byte) { delete(d, AuthoritySecretKey) },

@@ -23,6 +23,8 @@ import (
 	"k8s.io/klog/v2/textlogger"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var secretKind = schema.GroupResource{Resource: "secrets"}
@@ -77,10 +79,7 @@ func TestOldCertificateServesWhileItCantBeRenewed(t *testing.T) {
 	t.Parallel()
 	client, now := fake.NewClientset(emptySecret()), clocktesting.NewFakeClock(time.Now())
 	source := replica(client, now)
-	before, err := source.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(source.Load(t.Context()))(t)
 	client.PrependReactor("update", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("away")
 	})
@@ -105,22 +104,12 @@ func TestDamagedSecretIsMadeAgain(t *testing.T) {
 	var logged bytes.Buffer
 	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(10), textlogger.Output(&logged))))
 	source := replica(client, clock.RealClock{})
-	if _, err := source.Load(ctx); err != nil {
-		t.Fatal(err)
-	}
-	stored, err := client.CoreV1().Secrets("default").Get(t.Context(), "tls", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(source.Load(ctx))(t)
+	stored := testkit.Must(client.CoreV1().Secrets("default").Get(t.Context(), "tls", metav1.GetOptions{}))(t)
 	key := string(stored.Data[AuthoritySecretKey])
 	stored.Data[AuthoritySecretKey] = []byte(key[:len(key)/2])
-	if _, err := client.CoreV1().Secrets("default").Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	again, err := source.Load(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.CoreV1().Secrets("default").Update(t.Context(), stored, metav1.UpdateOptions{}))(t)
+	again := testkit.Must(source.Load(ctx))(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(again.Bundle)
 	if _, err := again.Pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "hook.default.svc"}); err != nil {

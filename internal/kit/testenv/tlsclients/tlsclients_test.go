@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -68,20 +69,13 @@ func TestPrograms(t *testing.T) {
 
 func authority(t *testing.T, now time.Time) *certificate.Pair {
 	t.Helper()
-	pair, err := certificate.NewAuthority("docket", now, lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair
+	return testkit.Must(certificate.NewAuthority("docket", now, lifetime))(t)
 }
 
 // sign completes a serving certificate.
 func sign(t *testing.T, ca *certificate.Pair, template *x509.Certificate, now time.Time) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template.SerialNumber, template.NotBefore = big.NewInt(2), now.Add(-time.Hour)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	if template.ExtKeyUsage == nil {
@@ -93,10 +87,7 @@ func sign(t *testing.T, ca *certificate.Pair, template *x509.Certificate, now ti
 	if template.Subject.CommonName == "" {
 		template.Subject = pkix.Name{CommonName: "server"}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, ca.Certificate, key.Public(), ca.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, template, ca.Certificate, key.Public(), ca.Key))(t)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
@@ -109,12 +100,7 @@ func serve(t *testing.T, serving tls.Certificate, trusted *certificate.Pair) Ser
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(caFile, trusted.CertificatePEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(caFile, trusted.CertificatePEM, 0o600))
+	_, port := testkit.Must2(net.SplitHostPort(server.Listener.Addr().String()))(t)
 	return Server{URL: "https://" + net.JoinHostPort(name, port) + "/", CAFile: caFile}
 }
