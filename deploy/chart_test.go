@@ -14,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestChartLint runs helm lint with each variant's values.
@@ -166,10 +167,7 @@ func leaves(prefix string, values map[string]any) []string {
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	text := func(path string) string {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(path))(t)
 		return string(data)
 	}
 	match := func(pattern, in string) string {

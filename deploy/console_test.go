@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const consoleName = "docket-console"
@@ -152,10 +153,7 @@ func checkConsoleProbes(t *testing.T, container corev1.Container, scheme corev1.
 
 func checkConsoleKubeconfig(t *testing.T, kubeconfig string, impersonates bool) {
 	t.Helper()
-	parsed, err := clientcmd.Load([]byte(kubeconfig))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := testkit.Must(clientcmd.Load([]byte(kubeconfig)))(t)
 	if err := clientcmd.ConfirmUsable(*parsed, ""); err == nil || !strings.Contains(err.Error(), "/etc/docket/cluster/ca.crt") || strings.Contains(err.Error(), "invalid configuration: [") {
 		t.Errorf("the kubeconfig lacks more than the file of the pod: %v", err)
 	}
@@ -174,9 +172,7 @@ func TestConsolePage(t *testing.T) {
 		t.Fatal("docs/start/console.md has no values")
 	}
 	path := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(path, []byte(example), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, []byte(example), 0o600))
 	all := parse(t, run(t, helmTool, "template", "docket", "chart", "--namespace", namespace, "--values", path))
 	pod := convert[appsv1.Deployment](t, all["Deployment "+consoleName]).Spec.Template.Spec
 	if len(pod.Containers) != 2 || !slices.Contains(pod.Containers[0].Args, "--listen=127.0.0.1:8001") || !slices.Contains(pod.Containers[1].Args, "--upstream=http://127.0.0.1:8001") {

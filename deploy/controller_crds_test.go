@@ -74,13 +74,8 @@ func startUp(t *testing.T) *upServer {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	if u.dynamic, err = dynamic.NewForConfig(config); err != nil {
-		t.Fatal(err)
-	}
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u.dynamic = testkit.Must(dynamic.NewForConfig(config))(t)
+	client := testkit.Must(discovery.NewDiscoveryClientForConfig(config))(t)
 	u.discovery = memory.NewMemCacheClient(client)
 	u.mapper = restmapper.NewDeferredDiscoveryRESTMapper(u.discovery)
 	return u
@@ -248,14 +243,9 @@ func TestControllerCRDs(t *testing.T) {
 // asStored returns a value with the types of numbers that the API has.
 func asStored(t *testing.T, value any) any {
 	t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(value))(t)
 	var stored any
-	if err := utiljson.Unmarshal(data, &stored); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, utiljson.Unmarshal(data, &stored))
 	return stored
 }
 
@@ -273,10 +263,7 @@ func policyObject(t *testing.T, what, spec, name string) *unstructured.Unstructu
 // checkShortNames compares with what users of Kyverno type, and the version that is preferred.
 func checkShortNames(t *testing.T, u *upServer) {
 	u.discovery.Invalidate()
-	lists, err := u.discovery.ServerPreferredResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := testkit.Must(u.discovery.ServerPreferredResources())(t)
 	got := map[string]string{}
 	for _, list := range lists {
 		if !strings.Contains(list.GroupVersion, "kyverno.io/") || strings.HasPrefix(list.GroupVersion, "reports.") {
@@ -325,10 +312,7 @@ func applyExamples(t *testing.T, u *upServer) {
 // documents returns the objects of a file in their order.
 func documents(t *testing.T, path string) []*unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(path))(t)
 	var all []*unstructured.Unstructured
 	for _, document := range strings.Split(string(data), "\n---\n") {
 		object := &unstructured.Unstructured{}

@@ -14,6 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -118,10 +120,7 @@ func TestControllerIsScraped(t *testing.T) {
 	if monitor == nil {
 		t.Fatal("there is no ServiceMonitor")
 	}
-	selector, _, err := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector, _ := testkit.Must2(unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels"))(t)
 	endpoints, _, err := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
 	if err != nil || len(endpoints) != 1 {
 		t.Fatalf("endpoints %v, %v", endpoints, err)

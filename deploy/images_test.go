@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // hub is a registry that has two images, of which it tells the digest to those who fetch a token first, as Docker Hub
@@ -51,12 +53,8 @@ func TestBaseImages(t *testing.T) {
 	script, dockerfile := filepath.Join(dir, "hack", "base-images.sh"), filepath.Join(dir, "deploy", "Dockerfile")
 	write := func(path, content string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	images := func(arguments ...string) (string, error) {
 		command := exec.CommandContext(t.Context(), "bash", append([]string{script}, arguments...)...)

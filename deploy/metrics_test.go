@@ -79,15 +79,9 @@ func seriesNames(text string) map[string]bool {
 
 func startMeasured(t *testing.T, clock *clocktesting.FakeClock) *measured {
 	t.Helper()
-	server, err := newMeasured(t.Context(), filepath.Join(t.TempDir(), "docket.db"), clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(newMeasured(t.Context(), filepath.Join(t.TempDir(), "docket.db"), clock))(t)
 	loopback := server.Generic.LoopbackClientConfig
-	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(loopback))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(rest.AnonymousClientConfig(loopback)))(t)
 	testkit.Run(t, "the server", server.Run)
 	t.Cleanup(client.CloseIdleConnections)
 	s := &measured{url: loopback.Host, client: client, tls: loopback.TLSClientConfig}

@@ -15,6 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // rule is an alert, or records the values of an expression under a name.
@@ -36,9 +38,7 @@ func alertsOf(t testing.TB, path string) (rules []rule, file []byte) {
 	var object struct{ Spec json.RawMessage }
 	read(t, path, &object)
 	var groups ruleGroups
-	if err := json.Unmarshal(object.Spec, &groups); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(object.Spec, &groups))
 	for _, group := range groups.Groups {
 		rules = append(rules, group.Rules...)
 	}
@@ -75,10 +75,7 @@ func serverExpressions(t testing.TB) []string {
 
 func read(t testing.TB, path string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(path))(t)
 	if err := yaml.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -95,15 +92,10 @@ func TestAlerts(t *testing.T) {
 
 func checkAlerts(t *testing.T, rules []byte, testFile string) {
 	t.Helper()
-	tests, err := os.ReadFile(testFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := testkit.Must(os.ReadFile(testFile))(t)
 	dir := t.TempDir()
 	for name, content := range map[string][]byte{"rules.yaml": rules, "tests.yaml": tests} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	run(t, promTool, "check", "rules", filepath.Join(dir, "rules.yaml"))
 	run(t, promTool, "test", "rules", filepath.Join(dir, "tests.yaml"))
@@ -112,10 +104,7 @@ func checkAlerts(t *testing.T, rules []byte, testFile string) {
 // TestAlertsAreExplained wants texts, and a section for each alert in docs/operate/alerts.md.
 func TestAlertsAreExplained(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "alerts.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile(filepath.Join(root, "docs", "operate", "alerts.md")))(t)
 	ofController, _ := alertsOf(t, controllerAlerts)
 	rules := slices.DeleteFunc(append(serverRules(t), ofController...), func(r rule) bool { return r.Record != "" })
 	for _, r := range rules {
@@ -222,14 +211,9 @@ func checkDashboard(t *testing.T, d dashboard) {
 	for i, query := range queries(d) {
 		records = append(records, map[string]string{"record": fmt.Sprintf("q%d", i), "expr": query})
 	}
-	rules, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "queries", "rules": records}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := testkit.Must(yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "queries", "rules": records}}}))(t)
 	path := filepath.Join(t.TempDir(), "queries.yaml")
-	if err := os.WriteFile(path, rules, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, rules, 0o600))
 	run(t, promTool, "check", "rules", path)
 }
 

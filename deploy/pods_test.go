@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
@@ -42,10 +43,7 @@ func TestPods(t *testing.T) {
 
 func podOf(t *testing.T, all objects) corev1.PodSpec {
 	t.Helper()
-	template, _, err := unstructured.NestedMap(all.workload(t).Object, "spec", "template")
-	if err != nil {
-		t.Fatal(err)
-	}
+	template, _ := testkit.Must2(unstructured.NestedMap(all.workload(t).Object, "spec", "template"))(t)
 	return convert[corev1.PodTemplateSpec](t, &unstructured.Unstructured{Object: template}).Spec
 }
 
@@ -103,9 +101,7 @@ func checkArguments(t *testing.T, pod corev1.PodSpec) *apiserver.Options {
 	if len(container.Args) == 0 || container.Args[0] != "serve" {
 		t.Fatalf("arguments: %q", container.Args)
 	}
-	if err := flags.Parse(container.Args[1:]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, flags.Parse(container.Args[1:]))
 	for _, variable := range container.Env {
 		if variable.Name == "DOCKET_DATABASE" {
 			options.Storage.Database = "postgres://docket@database/docket?sslmode=verify-full"
@@ -270,8 +266,6 @@ func convert[T any](t testing.TB, object *unstructured.Unstructured) T {
 	if object == nil {
 		t.Fatalf("there is no such %T", typed)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed))
 	return typed
 }

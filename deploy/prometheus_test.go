@@ -83,9 +83,7 @@ func startPrometheus(t *testing.T, server *measured) *prometheus {
 	for name, content := range map[string][]byte{
 		"prometheus.yaml": config, "server.yaml": serverFile, "results.yaml": resultsFile, "ca.crt": server.tls.CAData,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	testkit.Run(t, "prometheus", func(ctx context.Context) error {

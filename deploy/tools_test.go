@@ -25,6 +25,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // root of the repository.
@@ -66,11 +67,7 @@ func command(ctx context.Context, name string, arguments ...string) ([]byte, err
 // run runs a program that hack/build.sh builds, and fails the test unless it succeeds.
 func run(t testing.TB, program string, arguments ...string) []byte {
 	t.Helper()
-	output, err := command(t.Context(), testenv.Program(t, program), arguments...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return output
+	return testkit.Must(command(t.Context(), testenv.Program(t, program), arguments...))(t)
 }
 
 // objects are rendered manifests by kind and name.

@@ -14,6 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const namespace = "docket-system"
@@ -97,9 +99,7 @@ func TestOwnCertificate(t *testing.T) {
 	base := kustomize(t, "base")
 	for _, name := range apiServices(base) {
 		want := base[name]
-		if err := unstructured.SetNestedField(want.Object, bundle, "spec", "caBundle"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, unstructured.SetNestedField(want.Object, bundle, "spec", "caBundle"))
 		if diff := gocmp.Diff(normal(want), normal(got[name])); diff != "" {
 			t.Errorf("%s (-base +chart):\n%s", name, diff)
 		}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var (
@@ -31,10 +33,7 @@ func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	for _, page := range []string{"operate/guarantees.md", "../SECURITY.md"} {
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testkit.Must(os.ReadFile(page))(t)
 		if !guaranteeRow.Match(content) {
 			t.Errorf("%s has no guarantees", page)
 		}
@@ -102,10 +101,7 @@ func problems(text string, known tests) []string {
 // TestWaitingTests promises that what only make test-all runs is in the table of such tests, and nothing else is.
 func TestWaitingTests(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("develop/testing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(os.ReadFile("develop/testing.md"))(t)
 	page := string(content)
 	found := readTests(t)
 	for name := range found.waiting {
@@ -181,7 +177,7 @@ const binFolder = "../bin"
 func readTests(t *testing.T) tests {
 	t.Helper()
 	out := tests{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+	testkit.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -206,9 +202,6 @@ func readTests(t *testing.T) tests {
 			out.names[name[1]+name[2]] = true
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // listens are the words by which a program listens, or makes a server, by the paths of their packages. A word ends
@@ -62,7 +64,7 @@ func TestListeners(t *testing.T) {
 	t.Parallel()
 	known := readTests(t)
 	found := map[string]bool{}
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+	testkit.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel("..", path)
 		switch {
 		case err != nil:
@@ -79,10 +81,7 @@ func TestListeners(t *testing.T) {
 			found[name+": "+word] = true
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, place := range slices.Sorted(maps.Keys(found)) {
 		if listeners[place] == "" {
 			t.Errorf("%s is new: serve it by internal/kit/connections, and name the test of its bounds in listeners", place)
@@ -179,10 +178,7 @@ import ("net"; "net/http"; web "net/http"; grpc "google.golang.org/grpc"; option
 		`func f() any { listen := net.ListenUDP; return listen }`:      "net.ListenUDP",
 		`func f() any { return s{listen: net.ListenUnix} }`:            "net.ListenUnix",
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", imports+text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Must(parser.ParseFile(token.NewFileSet(), "x.go", imports+text, parser.SkipObjectResolution))(t)
 		if got := strings.Join(listensIn(file), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}

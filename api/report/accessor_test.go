@@ -14,6 +14,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestOf(t *testing.T) {
@@ -50,15 +51,9 @@ func TestOf(t *testing.T) {
 			if got := accessor.GetSource(); got != test.source {
 				t.Errorf("source = %q, want %q", got, test.source)
 			}
-			if diff := cmp.Diff(&test.scope, accessor.GetScope()); diff != "" {
-				t.Errorf("scope (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(results, accessor.GetResults()); diff != "" {
-				t.Errorf("results (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(summary, accessor.GetSummary()); diff != "" {
-				t.Errorf("summary (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(&test.scope, accessor.GetScope()), "scope (-want +got)")
+			testkit.NoDiff(t, cmp.Diff(results, accessor.GetResults()), "results (-want +got)")
+			testkit.NoDiff(t, cmp.Diff(summary, accessor.GetSummary()), "summary (-want +got)")
 		})
 	}
 }

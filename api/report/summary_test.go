@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestCount(t *testing.T) {
@@ -22,9 +23,7 @@ func TestCount(t *testing.T) {
 	}
 	results = append(results, report.Result{}, report.Result{Result: "unheard of"})
 	want := report.Counts{Pass: 1, Fail: 2, Warn: 3, Error: 4, Skip: 5}
-	if diff := cmp.Diff(want, report.Count(results)); diff != "" {
-		t.Errorf("Count (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, report.Count(results)), "Count (-want +got)")
 }
 
 func TestSummaryCounts(t *testing.T) {
@@ -39,9 +38,7 @@ func TestSummaryCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, test.summary.Counts()); diff != "" {
-				t.Errorf("Counts (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, test.summary.Counts()), "Counts (-want +got)")
 		})
 	}
 }
@@ -49,14 +46,9 @@ func TestSummaryCounts(t *testing.T) {
 func TestCountsSummaryWritesZeros(t *testing.T) {
 	t.Parallel()
 	counts := report.Counts{Pass: 3, Skip: 1}
-	encoded, err := json.Marshal(counts.Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := testkit.Must(json.Marshal(counts.Summary()))(t)
 	if want := `{"pass":3,"fail":0,"warn":0,"error":0,"skip":1}`; string(encoded) != want {
 		t.Errorf("summary is %s, want %s", encoded, want)
 	}
-	if diff := cmp.Diff(counts, counts.Summary().Counts()); diff != "" {
-		t.Errorf("round trip (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(counts, counts.Summary().Counts()), "round trip (-want +got)")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
 
@@ -20,10 +21,7 @@ func TestBackupCommands(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	url := func(name string) string { return "sqlite://" + filepath.Join(folder, name) }
-	used, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(folder, "docket.db"), Cluster: "default"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	used := testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(folder, "docket.db"), Cluster: "default"}))(t)
 	t.Cleanup(func() { _ = used.Close() })
 	copied := filepath.Join(folder, "backup.db")
 	var piped []byte

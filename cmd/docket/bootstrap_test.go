@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // called runs the command in this process, at the given time.
@@ -44,10 +45,7 @@ func TestBootstrap(t *testing.T) {
 	if content, err := os.ReadFile(secret); err != nil || !strings.Contains(string(content), "tls.key: ") {
 		t.Errorf("the Secret: %v\n%s", err, content)
 	}
-	first, err := os.ReadFile(ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(os.ReadFile(ca))(t)
 
 	code, list, errOut := called(t, now, "bootstrap", "--ca-file", ca)
 	if code != cli.ExitOK || errOut != "" || strings.Count(list, "caBundle: ") != 4 || !strings.HasPrefix(list, "apiVersion: v1\nitems:\n") {
@@ -71,9 +69,7 @@ func TestBootstrap(t *testing.T) {
 func TestBootstrapCalls(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "tls.key")
-	if err := os.WriteFile(key, []byte("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(key, []byte("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"), 0o600))
 	folder := t.TempDir()
 	for name, test := range map[string]struct {
 		args          []string

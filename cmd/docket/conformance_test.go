@@ -32,6 +32,7 @@ import (
 	"github.com/docket-project/docket/conformance/conformancetest"
 	"github.com/docket-project/docket/conformance/runner"
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
@@ -43,20 +44,13 @@ var shared uptest.Server
 
 func upConfig(t *testing.T) *rest.Config {
 	t.Helper()
-	config, err := shared.Config(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	return testkit.Must(shared.Config(nil))(t)
 }
 
 // behind starts a proxy in front of a server and returns a kubeconfig for it.
 func behind(t *testing.T, config *rest.Config, breakage func(http.Handler) http.Handler) string {
 	t.Helper()
-	proxy, err := conformancetest.NewProxy(config, breakage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := testkit.Must(conformancetest.NewProxy(config, breakage))(t)
 	t.Cleanup(proxy.Close)
 	// Tokens in kubeconfigs are for TLS only.
 	secure := httptest.NewTLSServer(&httputil.ReverseProxy{
@@ -74,9 +68,7 @@ func behind(t *testing.T, config *rest.Config, breakage func(http.Handler) http.
 	kubeconfig.AuthInfos["a"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
 	kubeconfig.Contexts["a"] = &clientcmdapi.Context{Cluster: "a", AuthInfo: "a"}
 	kubeconfig.CurrentContext = "a"
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*kubeconfig, path))
 	return path
 }
 
@@ -152,9 +144,7 @@ func TestConformanceIsCalledWrong(t *testing.T) {
 		kubeconfig: "kind: Config\ncontexts: [{name: here, context: {cluster: a}}]\ncurrent-context: here\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n",
 		empty:      "", sample: "[not: an object",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for name, test := range map[string]struct {
 		args  []string
@@ -243,10 +233,7 @@ func TestConformanceList(t *testing.T) {
 // TestConformanceTeachesWhatThereIs: examples name checks that exist, and shells offer them.
 func TestConformanceTeachesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	command, _, err := testRoot().Find([]string{"conformance"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	command, _ := testkit.Must2(testRoot().Find([]string{"conformance"}))(t)
 	examples := regexp.MustCompile(`--(?:skip|only) (\S+)`).FindAllStringSubmatch(command.Example, -1)
 	if len(examples) < 2 {
 		t.Fatalf("%d examples in\n%s", len(examples), command.Example)

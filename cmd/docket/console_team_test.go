@@ -18,6 +18,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestConsoleForTeam: behind a proxy, the console sends each person's token to the cluster, and the kubeconfig's to
@@ -29,16 +30,11 @@ func TestConsoleForTeam(t *testing.T) {
 	}))
 	t.Cleanup(cluster.Close)
 	path := writeKubeconfig(t)
-	config, err := clientcmd.LoadFromFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.LoadFromFile(path))(t)
 	config.Clusters["c"].Server = cluster.URL
 	config.AuthInfos["starter"] = &clientcmdapi.AuthInfo{Token: "starter"}
 	config.Contexts["work"].AuthInfo = "starter"
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*config, path))
 	reader, writer := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
@@ -55,10 +51,7 @@ func TestConsoleForTeam(t *testing.T) {
 		t.Fatalf("the console printed %q, %v; exit code %d", line, err, <-ended)
 	}
 	get := func(path, token string) (int, string) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address[1]+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address[1]+path, http.NoBody))(t)
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -67,10 +60,7 @@ func TestConsoleForTeam(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = response.Body.Close() }()
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testkit.Must(io.ReadAll(response.Body))(t)
 		return response.StatusCode, string(body)
 	}
 	if code, body := get("/api/v1/namespaces", "alice"); code != http.StatusOK || body != "Bearer alice" {

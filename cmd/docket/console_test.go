@@ -41,9 +41,7 @@ func writeKubeconfig(t *testing.T) string {
 	config.Contexts["other"] = &clientcmdapi.Context{Cluster: "c"}
 	config.CurrentContext = "work"
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*config, path))
 	return path
 }
 
@@ -58,18 +56,11 @@ func TestConsole(t *testing.T) {
 	} {
 		var got console.Info
 		link, end := startConsole(t, "--kubeconfig", path, "--context", context)
-		jar, err := cookiejar.New(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jar := testkit.Must(cookiejar.New(nil))(t)
 		browser := &http.Client{Jar: jar}
 		fetch(t, browser, link)
-		if err := json.Unmarshal(fetch(t, browser, link[:strings.Index(link, "/sign-in")]+"/console.json"), &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("--context=%s (-want +got):\n%s", context, diff)
-		}
+		testkit.NoError(t, json.Unmarshal(fetch(t, browser, link[:strings.Index(link, "/sign-in")]+"/console.json"), &got))
+		testkit.NoDiff(t, cmp.Diff(want, got), "--context=%s (-want +got)", context)
 		if code := end(); code != cli.ExitOK {
 			t.Errorf("an interrupted console exits with %d, want 0", code)
 		}
@@ -84,9 +75,7 @@ func TestOpenedLinkIsPrivate(t *testing.T) {
 	home, tools := t.TempDir(), t.TempDir()
 	const note = "#!/bin/sh\necho \"$@\" > \"$HOME/seen.new\" && mv \"$HOME/seen.new\" \"$HOME/seen\"\n"
 	for _, name := range []string{"xdg-open", "open"} {
-		if err := os.WriteFile(filepath.Join(tools, name), []byte(note), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(filepath.Join(tools, name), []byte(note), 0o755))
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
@@ -160,14 +149,9 @@ func TestUpConsole(t *testing.T) {
 	command := docket(ctx, t, "up", "--dir", state, "--listen", "127.0.0.1:0")
 	out := newLines(t)
 	command.Stdout, command.Stderr = out, os.Stderr
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, command.Start())
 	link := consoleLink.FindString(out.wait(t, "Results in your browser (once, within 10 minutes): "))
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := testkit.Must(cookiejar.New(nil))(t)
 	browser := &http.Client{Jar: jar}
 	fetch(t, browser, link)
 	base, _, _ := strings.Cut(link, "/sign-in")
@@ -176,15 +160,11 @@ func TestUpConsole(t *testing.T) {
 		t.Errorf("the console answers with a %s, error %v", list.Kind, err)
 	}
 	var info console.Info
-	if err := json.Unmarshal(fetch(t, browser, base+"/console.json"), &info); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(fetch(t, browser, base+"/console.json"), &info))
 	if want := "docket console --kubeconfig '" + filepath.Join(state, "kubeconfig") + "' --open"; info.NewLink != want || info.Context != "docket" {
 		t.Errorf("the pages know %+v, want the command %s", info, want)
 	}
-	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, command.Process.Signal(syscall.SIGTERM))
 	if err := command.Wait(); err != nil {
 		t.Errorf("docket up ended with %v", err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
@@ -112,17 +113,13 @@ func TestSignals(t *testing.T) {
 		command := docket(ctx, t, "up", "--dir", state, "--listen", address)
 		out := newLines(t)
 		command.Stdout, command.Stderr = out, os.Stderr
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, command.Start())
 		out.wait(t, "Docket is ready")
 		if export := out.wait(t, "export KUBECONFIG="); !strings.Contains(export, "'"+state+"/kubeconfig'") {
 			t.Errorf("the path is not quoted: %s", export)
 		}
 		askVersion(t, filepath.Join(state, "kubeconfig"))
-		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, command.Process.Signal(syscall.SIGTERM))
 		if err := command.Wait(); err != nil {
 			t.Errorf("docket up ended with %v", err)
 		}
@@ -139,16 +136,12 @@ func TestInterruptedWait(t *testing.T) {
 	command := docket(ctx, t, "up", "--dir", filepath.Join(t.TempDir(), "state"), "--listen", "127.0.0.1:0", "--database", "postgres://me:hunter2@127.0.0.1:1/x")
 	out := newLines(t)
 	command.Stdout, command.Stderr = out, out
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, command.Start())
 	out.wait(t, "Warning: --database")
 	if line := out.wait(t, "Waiting for the database"); strings.TrimSpace(line) != "Waiting for the database postgres://me:xxxxx@127.0.0.1:1/x: connection refused; giving up in 20s" {
 		t.Errorf("it says %s", line)
 	}
-	if err := command.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, command.Process.Signal(syscall.SIGINT))
 	if line := out.wait(t, "Error:"); strings.TrimSpace(line) != "Error: interrupted" {
 		t.Errorf("it ends with %s", line)
 	}
@@ -160,14 +153,8 @@ func TestInterruptedWait(t *testing.T) {
 
 func askVersion(t *testing.T, kubeconfig string) {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", kubeconfig))(t)
+	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	defer client.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
@@ -24,13 +25,8 @@ func TestMigrateNothing(t *testing.T) {
 	url := func(name string) string { return "sqlite://" + filepath.Join(folder, name) }
 	storage := apiserver.NewStorageOptions()
 	storage.Database = url("empty.db")
-	empty, err := apiserver.OpenReports(t.Context(), storage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := empty.Close(); err != nil {
-		t.Fatal(err)
-	}
+	empty := testkit.Must(apiserver.OpenReports(t.Context(), storage))(t)
+	testkit.NoError(t, empty.Close())
 	for _, test := range []struct {
 		name, want string
 		code       int

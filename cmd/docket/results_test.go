@@ -16,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestSortedResults(t *testing.T) {
@@ -40,9 +41,7 @@ func TestSortedResults(t *testing.T) {
 	t.Cleanup(server.Close)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
 	code, out, notes := called(t, time.Now(), "results", "list", "--kubeconfig", kubeconfig, "-A", "--sort", "severity,desc", "--limit", "1")
 	if code != cli.ExitOK {
 		t.Fatalf("code %d: %s", code, notes)

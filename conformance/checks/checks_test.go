@@ -17,6 +17,7 @@ import (
 	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/conformancetest"
 	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestGoodServers: all checks pass that apply.
@@ -44,10 +45,7 @@ func TestGoodServers(t *testing.T) {
 			if testing.Short() {
 				options.Checks = conformancetest.Hurry(options.Checks)
 			}
-			report, err := runner.Run(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := testkit.Must(runner.Run(t.Context(), options))(t)
 			wantAllPassed(t, report)
 			t.Logf("%d passed in %v", report.Count(runner.Passed), report.Duration)
 		})
@@ -85,10 +83,7 @@ func TestShownOnly(t *testing.T) {
 	t.Parallel()
 	shown := []string{"list-kind", "list-resource-version", "list-complete", "list-items", "list-pages", "table-list", "metadata-list", "list-field-selector-unknown", "table-fallback"}
 	options := options(t, results, "policyresults", "resultqueries")
-	report, err := runner.Run(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(runner.Run(t.Context(), options))(t)
 	var passed []string
 	for i := range report.Results {
 		switch result := &report.Results[i]; {
@@ -166,10 +161,7 @@ func TestBrokenServers(t *testing.T) {
 		return conformancetest.Prove(ctx, options, id, server)
 	}
 	if !testing.Short() {
-		baseline, report, err := conformancetest.Record(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		baseline, report := testkit.Must2(conformancetest.Record(t.Context(), options))(t)
 		wantAllPassed(t, report)
 		prove = func(ctx context.Context, id string, server broken.Server) error {
 			return baseline.Prove(ctx, options, id, server)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
@@ -44,11 +45,7 @@ var examples = schema.GroupVersion{Group: "conformance.example.com", Version: "v
 
 func good(t *testing.T) *rest.Config {
 	t.Helper()
-	config, err := server.Config(installExamples)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	return testkit.Must(server.Config(installExamples))(t)
 }
 
 func installExamples(ctx context.Context, config *rest.Config) error {

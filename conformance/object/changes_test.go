@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // texts returns what objects have in their spec and data, or in their status.
@@ -71,17 +73,13 @@ func TestContentChanges(t *testing.T) {
 			if diff := cmp.Diff(test.want, texts(t, changes, "spec")); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(before.Object, object.Object); diff != "" {
-				t.Errorf("the object itself is changed: %s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(before.Object, object.Object), "the object itself is changed")
 			for _, change := range changes {
 				if differences := schemas.Differences(change); len(differences) > 0 {
 					t.Errorf("%v: %q", change.Object, differences)
 				}
 				change.Object["spec"] = before.Object["spec"]
-				if diff := cmp.Diff(before.Object, change.Object); diff != "" {
-					t.Errorf("more than the spec is changed: %s", diff)
-				}
+				testkit.NoDiff(t, cmp.Diff(before.Object, change.Object), "more than the spec is changed")
 			}
 		})
 	}

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // api sends requests to a server.
@@ -29,10 +31,7 @@ type api struct {
 
 func newAPI(t *testing.T, config *rest.Config) *api {
 	t.Helper()
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	return &api{client, strings.TrimSuffix(config.Host, "/")}
 }
 
@@ -40,10 +39,7 @@ func (a *api) send(t *testing.T, method, path string, body any) (code int, answe
 	t.Helper()
 	data := []byte{}
 	if body != nil {
-		var err error
-		if data, err = json.Marshal(body); err != nil {
-			t.Fatal(err)
-		}
+		data = testkit.Must(json.Marshal(body))(t)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, a.base+path, bytes.NewReader(data))
 	if err != nil {
@@ -55,9 +51,7 @@ func (a *api) send(t *testing.T, method, path string, body any) (code int, answe
 		t.Fatal(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // It is read.
-	if answer, err = io.ReadAll(response.Body); err != nil {
-		t.Fatal(err)
-	}
+	answer = testkit.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, answer
 }
 
@@ -70,9 +64,7 @@ func (a *api) object(t *testing.T, method, path string, body any) (object *unstr
 		return nil, fmt.Sprintf("%s %s: %d %s", method, path, code, status.Message)
 	}
 	object = &unstructured.Unstructured{}
-	if err := json.Unmarshal(answer, &object.Object); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(answer, &object.Object))
 	return object, ""
 }
 
@@ -88,16 +80,10 @@ func checkKinds(t *testing.T, config *rest.Config, namespace string, but map[str
 	t.Helper()
 	a := newAPI(t, config)
 	client := clientdiscovery.NewDiscoveryClientForConfigOrDie(config)
-	_, lists, err := client.ServerGroupsAndResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, lists := testkit.Must2(client.ServerGroupsAndResources())(t)
 	a.send(t, http.MethodPost, "/api/v1/namespaces", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace, "labels": map[string]any{"pod-security.kubernetes.io/enforce": "restricted"}}})
 	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gv := testkit.Must(schema.ParseGroupVersion(list.GroupVersion))(t)
 		_, document := a.send(t, http.MethodGet, "/openapi/v3"+versionPath(gv), nil)
 		schemas, err := ReadSchemas(document)
 		if err != nil {
@@ -250,10 +236,7 @@ func sameBut(a, b *unstructured.Unstructured) bool {
 }
 
 func TestKindsOfDocket(t *testing.T) {
-	config, err := server.Config(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(server.Config(nil))(t)
 	checkKinds(t, config, "object-test", map[string]string{
 		"apiservices":               "their names are made of their content",
 		"customresourcedefinitions": "their names are made of their content",

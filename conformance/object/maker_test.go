@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestNewFromSchema(t *testing.T) {
@@ -100,12 +102,8 @@ status: {phase: Done}
 	if diff := cmp.Diff(want, fieldsOf(t, first)); diff != "" {
 		t.Error(diff)
 	}
-	if err := unstructured.SetNestedField(first.Object, "green", "spec", "color"); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, fieldsOf(t, maker.New())); diff != "" {
-		t.Errorf("the maker's objects share something: %s", diff)
-	}
+	testkit.NoError(t, unstructured.SetNestedField(first.Object, "green", "spec", "color"))
+	testkit.NoDiff(t, cmp.Diff(want, fieldsOf(t, maker.New())), "the maker's objects share something")
 	if maker.Origin() != "the sample file" || sample.GetName() != "mine" {
 		t.Errorf("the origin is %q, the sample is now %v", maker.Origin(), sample.Object)
 	}

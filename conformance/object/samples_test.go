@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestReadSamples(t *testing.T) {
@@ -37,9 +39,7 @@ func TestReadSamples(t *testing.T) {
 		for _, object := range objects {
 			got = append(got, object.GetAPIVersion()+" "+object.GetKind())
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.want, got), "%s", name)
 	}
 }
 

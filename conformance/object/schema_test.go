@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // things is the kind of the tests.
@@ -56,20 +58,14 @@ func indent(text string, by int) string {
 
 func schemasOf(t testing.TB, properties string, more ...string) *Schemas {
 	t.Helper()
-	schemas, err := ReadSchemas(document(t, properties, more...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schemas
+	return testkit.Must(ReadSchemas(document(t, properties, more...)))(t)
 }
 
 // thing returns a Thing with fields.
 func thing(t testing.TB, fields string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(fields), &object.Object); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, yaml.Unmarshal([]byte(fields), &object.Object))
 	if object.Object == nil {
 		object.Object = map[string]any{}
 	}
@@ -83,10 +79,7 @@ func fieldsOf(t testing.TB, object *unstructured.Unstructured) string {
 	fields := object.DeepCopy().Object
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
-	data, err := yaml.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(yaml.Marshal(fields))(t)
 	return string(data)
 }
 

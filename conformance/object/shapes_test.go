@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestShaped(t *testing.T) {
@@ -45,10 +47,7 @@ func TestShaped(t *testing.T) {
 			if object == nil {
 				t.Fatal("no object was made")
 			}
-			got, err := json.Marshal(object.Object["spec"])
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testkit.Must(json.Marshal(object.Object["spec"]))(t)
 			if diff := cmp.Diff(test.want, string(got)); diff != "" {
 				t.Error(diff)
 			}

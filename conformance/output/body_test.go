@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestPretty(t *testing.T) {
@@ -25,9 +27,7 @@ func TestPretty(t *testing.T) {
 		"events":        {"ADDED {\"a\":1}\nDELETED {}", "ADDED {\"a\":1}\nDELETED {}"},
 		"not the end …": {"<html> …", "<html> …"},
 	} {
-		if diff := cmp.Diff(test.want, pretty(test.body)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.want, pretty(test.body)), "%s (-want +got)", name)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -146,9 +147,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got bytes.Buffer
-			if err := write(&got); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, write(&got))
 			golden(t, filepath.Join("testdata", name), got.String())
 		})
 	}
@@ -168,18 +167,14 @@ func listOnly(b *bytes.Buffer) error {
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v; write it with `make golden`", err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; write it with `make golden` and look at the difference (-file +now):\n%s", path, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(string(want), got), "%s differs; write it with `make golden` and look at the difference (-file +now)", path)
 }
 
 func outputs(t *testing.T, report *runner.Report) map[string]string {
@@ -231,10 +226,7 @@ func TestTerminalIsSafe(t *testing.T) {
 // guide returns the page about the command.
 func guide(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/apiserver/conformance.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../docs/apiserver/conformance.md"))(t)
 	return string(page)
 }
 
@@ -257,9 +249,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	page := guide(t)
 	fields := regexp.MustCompile(`"([a-zA-Z]+)":`)
 	var list bytes.Buffer
-	if err := List(&list, madeUpChecks(), ListJSON); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, List(&list, madeUpChecks(), ListJSON))
 	report := madeUp()
 	for i := range report.Results { // Only what is ours.
 		if failure := report.Results[i].Failure; failure != nil {

@@ -21,13 +21,14 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestOutcomes(t *testing.T) {
 	get := func(p *runner.Probe) *runner.Response {
 		return p.Send(runner.Get(p.Collection()))
 	}
-	report, err := run(t.Context(), good(t),
+	report := testkit.Must(run(t.Context(), good(t),
 		makes("passes", nil),
 		makes("fails", func(p *runner.Probe) {
 			get(p).WantStatus(metav1.StatusReasonGone, http.StatusGone)
@@ -39,10 +40,7 @@ func TestOutcomes(t *testing.T) {
 		}),
 		runner.Check{ID: "without verb", PerResource: true, Verbs: []string{"impersonate"}},
 		runner.Check{ID: "does not apply", PerResource: true, Applies: func(*runner.Resource) string { return "no reason" }},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{
 		"passes": runner.Passed, "fails": runner.Failed, "leaves": runner.Skipped, "undecided": runner.Undecided,
 		"setup": runner.Undecided, "without verb": runner.Skipped, "does not apply": runner.Skipped,
@@ -102,9 +100,7 @@ func TestNamesDiffer(t *testing.T) {
 		checks[i] = check
 		checks[i].ID = strconv.Itoa(i)
 	}
-	if _, err := run(t.Context(), good(t), checks...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(run(t.Context(), good(t), checks...))(t)
 	if len(names) != many {
 		t.Errorf("%d checks have %d names", many, len(names))
 	}
@@ -128,10 +124,7 @@ func TestIsolated(t *testing.T) {
 		check.Isolated = true
 		return check
 	}
-	report, err := run(t.Context(), good(t), isolated("one"), isolated("two"), isolated("three"), makes("four", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(run(t.Context(), good(t), isolated("one"), isolated("two"), isolated("three"), makes("four", nil)))(t)
 	passed := runner.Passed
 	wantOutcomes(t, report, map[string]runner.Outcome{"one": passed, "two": passed, "three": passed, "four": passed})
 	wantNothingLeft(t)
@@ -154,10 +147,7 @@ func TestWithoutNamespace(t *testing.T) {
 		if resources != "" {
 			options.Resources, options.Namespace = []string{resources}, "default" // Which does not matter to them.
 		}
-		report, err := runner.Run(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := testkit.Must(runner.Run(t.Context(), options))(t)
 		for i := range report.Results {
 			switch result := &report.Results[i]; {
 			case result.Resource != "clusterpolicyreports":
@@ -194,15 +184,12 @@ func TestGivenNamespace(t *testing.T) {
 	create(reports.WithResource("policyreports"), "given", map[string]any{"apiVersion": reports.String(), "kind": "PolicyReport", "metadata": map[string]any{"name": "mine"}})
 	isolated := makes("isolated", nil)
 	isolated.Isolated = true
-	report, err := runner.Run(t.Context(), runner.Options{
+	report := testkit.Must(runner.Run(t.Context(), runner.Options{
 		Config: good(t), GroupVersion: reports, Resources: []string{"policyreports"}, Namespace: "given",
 		Checks: []runner.Check{makes("shared", nil), isolated, makes("other", func(p *runner.Probe) {
 			p.OtherNamespace()
 		})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"shared": runner.Passed, "isolated": runner.Skipped, "other": runner.Skipped})
 	wantText(t, report.Results[1].Reason, "namespace of its own", "--namespace")
 	list, err := client.Resource(reports.WithResource("policyreports")).Namespace("given").List(t.Context(), metav1.ListOptions{})
@@ -218,14 +205,11 @@ func TestGivenNamespace(t *testing.T) {
 // TestInterrupted: what was made is removed when somebody ends the run.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	report, err := run(ctx, good(t), makes("ends", func(p *runner.Probe) {
+	report := testkit.Must(run(ctx, good(t), makes("ends", func(p *runner.Probe) {
 		p.Create(withFinalizer(p.New()))
 		cancel()
 		runner.Stop(p.Pause(p.Context, time.Minute))
-	}), makes("before or after", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), makes("before or after", nil)))(t)
 	if !report.Interrupted || !report.Troubled() || len(report.Left) > 0 {
 		t.Errorf("interrupted: %v, left: %q", report.Interrupted, report.Left)
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // refuse answers requests that match with a Status.
@@ -96,10 +97,7 @@ func TestNotAllowed(t *testing.T) {
 // TestRefusedObjects: a webhook or a rule that the schema does not have.
 func TestRefusedObjects(t *testing.T) {
 	config := bad(t, refuse(http.StatusBadRequest, "BadRequest", `admission webhook "no.example.com" denied the request: no`, isPost("policyreports")))
-	report, err := run(t.Context(), config, makes("makes", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(run(t.Context(), config, makes("makes", nil)))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"makes": runner.Skipped})
 	wantText(t, report.Results[0].Reason, "no object of the resource could be made")
 	if !report.Troubled() || len(report.Troubles) != 1 {
@@ -116,20 +114,14 @@ func TestNotDeletable(t *testing.T) {
 		return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/clusterpolicyreports/")
 	}))
 	options := runner.Options{Config: config, GroupVersion: reports, Resources: []string{"clusterpolicyreports"}, Checks: []runner.Check{makes("makes", nil)}}
-	report, err := runner.Run(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(runner.Run(t.Context(), options))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"makes": runner.Skipped})
 	if len(report.Troubles) != 1 || len(report.Left) != 1 {
 		t.Fatalf("troubles: %v, left: %q", report.Troubles, report.Left)
 	}
 	wantText(t, report.Troubles[0].Reason, "can't be deleted")
 	wantText(t, report.Left[0], "clusterpolicyreports.wgpolicyk8s.io dc-")
-	client, err := dynamic.NewForConfig(good(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(good(t)))(t)
 	_, name, _ := strings.Cut(report.Left[0], " ")
 	if err := client.Resource(reports.WithResource("clusterpolicyreports")).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
@@ -149,10 +141,7 @@ func TestReadOnlyResource(t *testing.T) {
 			w.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"wgpolicyk8s.io/v1alpha2","resources":[{"name":"policyreports","singularName":"policyreport","namespaced":true,"kind":"PolicyReport","verbs":["get"]}]}`)) //nolint:errcheck // The client has gone.
 		})
 	})
-	report, err := run(t.Context(), config, makes("makes", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(run(t.Context(), config, makes("makes", nil)))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"makes": runner.Skipped})
 	wantText(t, report.Results[0].Reason, "the resource has no verb create")
 	if report.Troubled() {
@@ -176,15 +165,12 @@ func hanging(match func(*http.Request) bool) func(http.Handler) http.Handler {
 // TestHangs: the time of a check is limited, and another check goes on.
 func TestHangs(t *testing.T) {
 	config := bad(t, hanging(func(r *http.Request) bool { return r.URL.Query().Get("limit") == "7" }))
-	report, err := runner.Run(t.Context(), runner.Options{
+	report := testkit.Must(runner.Run(t.Context(), runner.Options{
 		Config: config, GroupVersion: reports, Resources: []string{"policyreports"}, Timeout: 10 * time.Second,
 		Checks: []runner.Check{makes("hangs", func(p *runner.Probe) {
 			p.Send(runner.Get(p.Collection(), "limit", "7"))
 		}), makes("goes on", nil)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"hangs": runner.Undecided, "goes on": runner.Passed})
 	wantText(t, report.Results[0].Reason, "not finished after 10s", "limit=7")
 	if len(report.Troubles) > 0 {
@@ -234,19 +220,11 @@ func TestDies(t *testing.T) {
 // removeNamespaces does what the report tells people to do.
 func removeNamespaces(t *testing.T) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(good(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(good(t)))(t)
 	namespaces := client.Resource(core.WithResource("namespaces"))
-	list, err := namespaces.List(t.Context(), metav1.ListOptions{LabelSelector: runner.RunLabel})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(namespaces.List(t.Context(), metav1.ListOptions{LabelSelector: runner.RunLabel}))(t)
 	for _, item := range list.Items {
-		if err := namespaces.Delete(t.Context(), item.GetName(), metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, namespaces.Delete(t.Context(), item.GetName(), metav1.DeleteOptions{}))
 	}
 }
 
@@ -263,12 +241,9 @@ func TestBusy(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	report, err := run(t.Context(), config, makes("busy", func(p *runner.Probe) {
+	report := testkit.Must(run(t.Context(), config, makes("busy", func(p *runner.Probe) {
 		p.Send(runner.Get(p.Collection(), "limit", "7")).WantOK()
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"busy": runner.Passed})
 }
 
@@ -336,10 +311,7 @@ func TestShown(t *testing.T) {
 		t.Errorf("the address has the password: %s", report.Server)
 	}
 	for i := range report.Results {
-		data, err := json.Marshal(report.Results[i].Failure)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.Marshal(report.Results[i].Failure))(t)
 		wantText(t, string(data), "(hidden)")
 		for _, secret := range []string{content, good(t).BearerToken, password} {
 			if secret != "" && strings.Contains(string(data), secret) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/conformance/conformancetest"
 	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
@@ -33,20 +34,13 @@ var (
 
 func good(t *testing.T) *rest.Config {
 	t.Helper()
-	config, err := server.Config(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	return testkit.Must(server.Config(nil))(t)
 }
 
 // bad returns the way to the good server through a handler.
 func bad(t *testing.T, breakage func(next http.Handler) http.Handler) *rest.Config {
 	t.Helper()
-	proxy, err := conformancetest.NewProxy(good(t), breakage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := testkit.Must(conformancetest.NewProxy(good(t), breakage))(t)
 	t.Cleanup(proxy.Close)
 	return proxy.Config
 }
@@ -72,10 +66,7 @@ func run(ctx context.Context, config *rest.Config, checks ...runner.Check) (*run
 // wantNothingLeft looks for what the runs of the package have made.
 func wantNothingLeft(t *testing.T) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(good(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(good(t)))(t)
 	for _, resource := range []schema.GroupVersionResource{core.WithResource("namespaces"), reports.WithResource("policyreports"), reports.WithResource("clusterpolicyreports")} {
 		list, err := client.Resource(resource).List(context.WithoutCancel(t.Context()), metav1.ListOptions{LabelSelector: runner.RunLabel})
 		if err != nil {
