@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestMain lets the test binary stand in for the command, for what needs a process: signals and
@@ -72,12 +73,8 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -156,32 +153,15 @@ func TestSignal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	process := controller(ctx, t, "scan", "--policy="+dir+"/policy.yaml", "--resource=-")
-	input, err := process.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	errOut, err := process.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	input := testkit.Must(process.StdinPipe())(t)
+	errOut := testkit.Must(process.StderrPipe())(t)
+	testkit.NoError(t, process.Start())
 	// The pipe takes more than its buffer only once the process reads, which is after it has
 	// begun to listen for signals.
-	if _, err := io.WriteString(input, strings.Repeat("# comment\n", 1<<16)+manyPods(20_000)); err != nil {
-		t.Fatal(err)
-	}
-	if err := input.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(errOut)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(input, strings.Repeat("# comment\n", 1<<16)+manyPods(20_000)))(t)
+	testkit.NoError(t, input.Close())
+	testkit.NoError(t, process.Process.Signal(syscall.SIGTERM))
+	text := testkit.Must(io.ReadAll(errOut))(t)
 	_ = process.Wait()
 	const ofTermination = 143
 	if code := process.ProcessState.ExitCode(); code != ofTermination || !strings.Contains(string(text), "Error: interrupted\n") || strings.Contains(string(text), "cancel") {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // peak is the most that the objects on the heap took while it ran, in bytes.
@@ -51,16 +52,12 @@ func TestManyFiles(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy})
 	for i := range files {
 		folder := filepath.Join(dir, "resources", fmt.Sprint(i%100))
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(folder, 0o700))
 		text := strings.ReplaceAll(badPod, "name: bad", fmt.Sprintf("name: pod-%d", i))
 		if i%10 > 0 {
 			text = strings.ReplaceAll(goodPod, "name: good", fmt.Sprintf("name: pod-%d", i))
 		}
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i)+".yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprint(i)+".yaml"), []byte(text), 0o600))
 	}
 	var got answer
 	if most := peak(func() {

@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/program"
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -213,9 +214,7 @@ func TestScanPrintsReports(t *testing.T) {
 			if asJSON := slices.Contains(test.args, "--output=json"); json.Valid([]byte(got.out)) != asJSON {
 				t.Errorf("the output is JSON: %v", !asJSON)
 			}
-			if diff := cmp.Diff(test.want, reportsIn(t, got.out)); diff != "" {
-				t.Errorf("reports (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, reportsIn(t, got.out)), "reports (-want +got)")
 		})
 	}
 }
@@ -288,22 +287,15 @@ func TestScanForPipelines(t *testing.T) {
 func reportsIn(t *testing.T, text string) []string {
 	t.Helper()
 	var list struct{ Items []json.RawMessage }
-	asJSON, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(asJSON, &list); err != nil {
-		t.Fatal(err)
-	}
+	asJSON := testkit.Must(yaml.YAMLToJSON([]byte(text)))(t)
+	testkit.NoError(t, json.Unmarshal(asJSON, &list))
 	var lines []string
 	for _, raw := range list.Items {
 		var accessor report.Accessor = &wgpolicy.PolicyReport{}
 		if strings.Contains(string(raw), "openreports.io") {
 			accessor = &openreports.Report{}
 		}
-		if err := yaml.UnmarshalStrict(raw, accessor); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, yaml.UnmarshalStrict(raw, accessor))
 		name := accessor.GetName()
 		if i := strings.LastIndex(name, "-"); len(name)-i == 11 {
 			name = name[:i] + "-…"

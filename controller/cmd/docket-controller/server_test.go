@@ -156,24 +156,16 @@ func create(ctx context.Context, client dynamic.Interface, resource schema.Group
 
 func mustCreate(t *testing.T, client dynamic.Interface, resource schema.GroupVersionResource, text string) {
 	t.Helper()
-	if err := create(t.Context(), client, resource, text); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, create(t.Context(), client, resource, text))
 }
 
 // stored returns the reports in a namespace with their versions and what their results say.
 func stored(t *testing.T, client dynamic.Interface, namespace string) map[string]string {
 	t.Helper()
-	list, err := client.Resource(policyReports).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(client.Resource(policyReports).Namespace(namespace).List(t.Context(), metav1.ListOptions{}))(t)
 	reports := map[string]string{}
 	for _, item := range list.Items {
-		results, _, err := unstructured.NestedSlice(item.Object, "results")
-		if err != nil {
-			t.Fatal(err)
-		}
+		results, _ := testkit.Must2(unstructured.NestedSlice(item.Object, "results"))(t)
 		var texts []string
 		for _, result := range results {
 			fields := result.(map[string]any)
@@ -238,12 +230,8 @@ func TestScanIntoAServer(t *testing.T) {
 		if got.code == program.ExitTrouble || !strings.Contains(got.err, step.want) {
 			t.Errorf("%s: exit code %d, want %q:\n%s", step.name, got.code, step.want, got.err)
 		}
-		if diff := cmp.Diff(step.a, stored(t, client, "into-a")); diff != "" {
-			t.Errorf("%s: reports in a (-want +got):\n%s", step.name, diff)
-		}
-		if diff := cmp.Diff(step.b, stored(t, client, "into-b")); diff != "" {
-			t.Errorf("%s: reports in b (-want +got):\n%s", step.name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(step.a, stored(t, client, "into-a")), "%s: reports in a (-want +got)", step.name)
+		testkit.NoDiff(t, cmp.Diff(step.b, stored(t, client, "into-b")), "%s: reports in b (-want +got)", step.name)
 	}
 }
 
@@ -251,17 +239,12 @@ func TestScanIntoAServer(t *testing.T) {
 func TestOldKubeconfig(t *testing.T) {
 	t.Parallel()
 	kubeconfig, _ := server(t)
-	config, err := clientcmd.LoadFromFile(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.LoadFromFile(kubeconfig))(t)
 	for _, user := range config.AuthInfos {
 		user.Token, user.TokenFile, user.ClientCertificate, user.ClientCertificateData = "old", "", "", nil
 	}
 	old := filepath.Join(t.TempDir(), "old")
-	if err := clientcmd.WriteToFile(*config, old); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, clientcmd.WriteToFile(*config, old))
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy, "pod.yaml": goodPod})
 	for name, args := range map[string][]string{
 		"to":         {"scan", "--policy", dir + "/policy.yaml", "--resource", dir + "/pod.yaml", "--to", old},

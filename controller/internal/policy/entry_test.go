@@ -9,15 +9,12 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func service(t *testing.T, address, method string, headers map[string]string, data map[string]any, bundle string) policy.EntryService {
 	t.Helper()
-	out, err := policy.NewEntryService(address, method, headers, data, bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return testkit.Must(policy.NewEntryService(address, method, headers, data, bundle))(t)
 }
 
 // TestEqualCalls: the entries of equal calls are equal, and those of others are not.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // evaluating is a policy of which only Evaluate may be called.
@@ -93,9 +94,7 @@ func TestNewSubject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.labels, subject.NamespaceLabels); diff != "" {
-			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.labels, subject.NamespaceLabels), "%s: labels (-want +got)", name)
 		got := ""
 		if subject.NamespaceObject != nil {
 			got = subject.NamespaceObject.Name

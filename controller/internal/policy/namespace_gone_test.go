@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // terminating is what kube-apiserver answers.
@@ -24,9 +25,7 @@ const terminating = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"
 func TestNamespaceGone(t *testing.T) {
 	t.Parallel()
 	var status metav1.Status
-	if err := json.Unmarshal([]byte(terminating), &status); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(terminating), &status))
 	reports := schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"}
 	for name, test := range map[string]struct {
 		err  error

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const namespaceJSON = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team","uid":"u","resourceVersion":"7","generation":2,
@@ -19,9 +20,7 @@ const namespaceJSON = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":
 func namespace(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON([]byte(namespaceJSON)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, object.UnmarshalJSON([]byte(namespaceJSON)))
 	return object
 }
 
@@ -29,10 +28,7 @@ func namespace(t *testing.T) *unstructured.Unstructured {
 func TestNamespaceOf(t *testing.T) {
 	t.Parallel()
 	object := namespace(t)
-	got, err := policy.NamespaceOf(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(policy.NamespaceOf(object))(t)
 	if got.Name != "team" || got.UID != "u" || got.ResourceVersion != "7" || got.Labels["env"] != "prod" || got.Annotations["owner"] != "a" ||
 		len(got.Spec.Finalizers) != 1 || got.Status.Phase != corev1.NamespaceActive {
 		t.Errorf("the namespace is %+v", got)
@@ -51,11 +47,7 @@ func TestHashOfNamespace(t *testing.T) {
 	hash := func(change func(*unstructured.Unstructured)) policy.Content {
 		object := namespace(t)
 		change(object)
-		got, err := policy.HashOfNamespace(object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		return testkit.Must(policy.HashOfNamespace(object))(t)
 	}
 	before := hash(func(*unstructured.Unstructured) {})
 	for name, noise := range map[string]func(*unstructured.Unstructured){

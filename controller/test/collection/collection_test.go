@@ -16,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
 	"github.com/docket-project/docket/controller/test/collection"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // The parts of most collections here.
@@ -41,12 +42,8 @@ func folder(t *testing.T, test string, more map[string]string) string {
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -55,15 +52,9 @@ func folder(t *testing.T, test string, more map[string]string) string {
 func run(t *testing.T, dir string, allow *collection.AllowList) *collection.Outcome {
 	t.Helper()
 	options := collection.Options{Dir: dir, Compiler: policytest.Compiler{}, Allow: allow}
-	direct, err := collection.Run(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := testkit.Must(collection.Run(t.Context(), options))(t)
 	options.ThroughReports = true
-	through, err := collection.Run(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	through := testkit.Must(collection.Run(t.Context(), options))(t)
 	if a, b := text(t, direct), text(t, through); a != b {
 		t.Errorf("the results are others through reports:\n%s\n%s", a, b)
 	}
@@ -74,9 +65,7 @@ func run(t *testing.T, dir string, allow *collection.AllowList) *collection.Outc
 func text(t *testing.T, outcome *collection.Outcome) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := outcome.Print(&out, true); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, outcome.Print(&out, true))
 	return out.String()
 }
 
@@ -157,10 +146,7 @@ func TestAllowList(t *testing.T) {
 	if outcome := run(t, dir, nil); outcome.Good() {
 		t.Error("a missing result is good")
 	}
-	allow, err := collection.ReadAllowList(filepath.Join(dir, "allow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	allow := testkit.Must(collection.ReadAllowList(filepath.Join(dir, "allow")))(t)
 	outcome := run(t, dir, allow)
 	shown := text(t, outcome)
 	for _, want := range []string{
@@ -181,10 +167,7 @@ func TestAllowList(t *testing.T) {
 func TestAllowListAllowsNoDisagreement(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, header+results+result("r", "bad", "pass"), map[string]string{"allow": "a/t/kyverno-test.yaml, owner, r, Pod bad: so there\n"})
-	allow, err := collection.ReadAllowList(filepath.Join(dir, "allow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	allow := testkit.Must(collection.ReadAllowList(filepath.Join(dir, "allow")))(t)
 	if run(t, dir, allow).Good() {
 		t.Error("a disagreement is good")
 	}
@@ -194,9 +177,7 @@ func TestAllowListErrorsNameTheLine(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"f, p, r: why\n", "f, p, r, x\n", "f, p, r, x: \n", "f, p, r, x: a\nf, p, r, x: b\n"} {
 		path := filepath.Join(t.TempDir(), "allow")
-		if err := os.WriteFile(path, []byte("#\n"+content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte("#\n"+content), 0o600))
 		if _, err := collection.ReadAllowList(path); err == nil || !strings.Contains(err.Error(), path+": line ") {
 			t.Errorf("%q: error %v", content, err)
 		}
@@ -311,7 +292,5 @@ func TestNumbers(t *testing.T) {
 		{Kind: "ValidatingPolicy", Files: 1, Results: 2, Agree: 1, Missing: 1},
 		{Kind: "TOTAL", Files: 2, Results: 4, Agree: 2, Disagree: 1, Missing: 1},
 	}
-	if diff := cmp.Diff(want, outcome.Tallies()); diff != "" {
-		t.Errorf("tallies (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, outcome.Tallies()), "tallies (-want +got)")
 }

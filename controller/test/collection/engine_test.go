@@ -15,6 +15,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/test/collection"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var policiesDir = flag.String("policies-dir", "", "folder of the public collection of policies, https://github.com/kyverno/policies; empty skips its test")
@@ -22,11 +23,7 @@ var policiesDir = flag.String("policies-dir", "", "folder of the public collecti
 // kyvernoCompiler is the compiler of the product, without a cluster.
 func kyvernoCompiler(t *testing.T) policy.Compiler {
 	t.Helper()
-	compiler, err := kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiler
+	return testkit.Must(kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}}))(t)
 }
 
 // TestPublicCollection compares the results for the public collection of policies with those that its
@@ -39,16 +36,10 @@ func TestPublicCollection(t *testing.T) {
 	for _, throughReports := range []bool{false, true} {
 		t.Run(fmt.Sprintf("throughReports=%t", throughReports), func(t *testing.T) {
 			t.Parallel()
-			allow, err := collection.ReadAllowList("testdata/kyverno-policies.allow")
-			if err != nil {
-				t.Fatal(err)
-			}
-			outcome, err := collection.Run(t.Context(), collection.Options{
+			allow := testkit.Must(collection.ReadAllowList("testdata/kyverno-policies.allow"))(t)
+			outcome := testkit.Must(collection.Run(t.Context(), collection.Options{
 				Dir: *policiesDir, Compiler: kyvernoCompiler(t), Allow: allow, ThroughReports: throughReports,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			t.Log("\n" + text(t, outcome))
 			if !outcome.Good() {
 				t.Error("the results are not all as the tests of the collection expect")
@@ -114,22 +105,14 @@ func TestKyvernosEngine(t *testing.T) {
 				"policy.yaml": labelPolicy, "pods.yaml": labelledPods,
 				"kyverno-test.yaml": head + test.results, "allow": "kyverno-test.yaml, owner, lable, Pod bad: misspelled\n",
 			} {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
 			}
 			for _, throughReports := range []bool{false, true} {
 				options := collection.Options{Dir: dir, Compiler: kyvernoCompiler(t), ThroughReports: throughReports}
 				if test.allow {
-					var err error
-					if options.Allow, err = collection.ReadAllowList(filepath.Join(dir, "allow")); err != nil {
-						t.Fatal(err)
-					}
+					options.Allow = testkit.Must(collection.ReadAllowList(filepath.Join(dir, "allow")))(t)
 				}
-				outcome, err := collection.Run(t.Context(), options)
-				if err != nil {
-					t.Fatal(err)
-				}
+				outcome := testkit.Must(collection.Run(t.Context(), options))(t)
 				if got := text(t, outcome); outcome.Good() != test.good || !strings.Contains(got, test.text) {
 					t.Errorf("through reports %t: good %t, want %t, and %q in the text:\n%s", throughReports, outcome.Good(), test.good, test.text, got)
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // object reads an object.
@@ -39,16 +40,11 @@ func withRule(t *testing.T, rule string) *unstructured.Unstructured {
 		t.Fatalf("%v in\n%s", err, rule)
 	}
 	p := object(t, "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}}]}}")
-	rules, _, err := unstructured.NestedSlice(p.Object, "spec", "rules")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules, _ := testkit.Must2(unstructured.NestedSlice(p.Object, "spec", "rules"))(t)
 	for key, value := range fields {
 		rules[0].(map[string]any)[key] = value
 	}
-	if err := unstructured.SetNestedSlice(p.Object, rules, "spec", "rules"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, unstructured.SetNestedSlice(p.Object, rules, "spec", "rules"))
 	return p
 }
 
@@ -58,11 +54,7 @@ func options() convert.Options {
 
 func compiler(t *testing.T) policy.Compiler {
 	t.Helper()
-	compiler, err := kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiler
+	return testkit.Must(kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}}))(t)
 }
 
 // pods are the resources of most comparisons: enough for each part of a pattern to be there and not to be there.
@@ -106,19 +98,12 @@ spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy:
 // resources reads objects and makes variants of them.
 func resources(t *testing.T, text string, variants int) *filescan.Files {
 	t.Helper()
-	set, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testkit.Must((&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin))(t)
 	objects := set.Objects
 	for _, one := range set.Objects {
 		objects = append(objects, proof.Mutants(one, variants)...)
 	}
-	files, err := filescan.NewFiles(objects, filescan.FilesOptions{AllowDuplicates: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return testkit.Must(filescan.NewFiles(objects, filescan.FilesOptions{AllowDuplicates: true}))(t)
 }
 
 // prove converts a policy and compares the results. All rules must be converted.
@@ -129,10 +114,7 @@ func prove(t *testing.T, old *unstructured.Unstructured, exceptions ...*unstruct
 	compiled := []policy.Policy{c.Compile(old, exceptions)}
 	var converted []*unstructured.Unstructured
 	for _, exception := range exceptions {
-		one, err := convert.Exception(exception, []convert.Result{result}, options())
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := testkit.Must(convert.Exception(exception, []convert.Result{result}, options()))(t)
 		converted = append(converted, one)
 	}
 	if result.Err != nil {
@@ -143,9 +125,7 @@ func prove(t *testing.T, old *unstructured.Unstructured, exceptions ...*unstruct
 			t.Fatal(rule.Err)
 		}
 		one := c.Compile(rule.Policy, converted)
-		if err := errors.Join(one.Problem(), one.Doubt()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, errors.Join(one.Problem(), one.Doubt()))
 		compiled = append(compiled, one)
 	}
 	comparisons, err := proof.Compare(t.Context(), resources(t, pods, 80), compiled, []convert.Result{result}, filescan.Options{Workers: 1})
@@ -334,9 +314,7 @@ spec:
     # The template of a pod may have no metadata.
     messageExpression: 'string((has(object.metadata) ? object.metadata : {}).name) + " is bad"'
 `)
-	if diff := cmp.Diff(want.Object, result.Converted()[0].Object); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want.Object, result.Converted()[0].Object), "-want +got")
 	if notes := strings.Join(result.Rules[0].Notes, "\n"); !strings.Contains(notes, "allowExistingViolations") {
 		t.Errorf("notes: %s", notes)
 	}
@@ -423,10 +401,7 @@ func TestKubernetesKinds(t *testing.T) {
 		rule := rules[0].(map[string]any)
 		var texts []string
 		for _, field := range []string{"apiGroups", "apiVersions", "resources"} {
-			data, err := yaml.Marshal(rule[field])
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Must(yaml.Marshal(rule[field]))(t)
 			texts = append(texts, `["`+strings.Trim(strings.TrimPrefix(strings.TrimSpace(string(data)), "- "), `"'`)+`"]`)
 		}
 		if got := strings.Join(texts, " "); got != want {

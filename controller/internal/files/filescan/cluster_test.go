@@ -24,7 +24,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // server is an API server as far as a scan needs one: discovery and lists.
@@ -161,19 +161,9 @@ func (s *server) open(t *testing.T, namespaces ...string) *filescan.Cluster {
 	listener := httptest.NewServer(s)
 	t.Cleanup(listener.Close)
 	config := &rest.Config{Host: listener.URL, QPS: -1}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lister, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := filescan.NewCluster(client, lister, namespaces)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
+	lister := testkit.Must(discovery.NewDiscoveryClientForConfig(config))(t)
+	return testkit.Must(filescan.NewCluster(client, lister, namespaces))(t)
 }
 
 // visited counts what policies are evaluated for.
@@ -220,42 +210,30 @@ func TestClusterListsWhatPoliciesMatch(t *testing.T) {
 	for _, expire := range []int{0, 1} {
 		s := newServer()
 		s.expire = expire
-		counts, err := visited(t, s.open(t), compile(t, clusterPolicies))
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := testkit.Must(visited(t, s.open(t), compile(t, clusterPolicies)))(t)
 		want := map[string]int{
 			"pods /v1, Resource=pods": 1200, "workloads /v1, Resource=pods": 1200, "workloads apps/v1, Resource=deployments": 1,
 			"old apps/v1beta1, Resource=deployments": 1, "nodes /v1, Resource=nodes": 1,
 		}
-		if diff := cmp.Diff(want, counts); diff != "" {
-			t.Errorf("evaluations (-want +got):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, counts), "evaluations (-want +got)")
 		pages := map[string]int{}
 		for _, path := range s.asked {
 			pages[path]++
 		}
 		wantPages := map[string]int{"v1/namespaces": 1, "v1/pods": 3 + expire, "v1/nodes": 1, "apps/v1/deployments": 1, "apps/v1beta1/deployments": 1}
-		if diff := cmp.Diff(wantPages, pages); diff != "" {
-			t.Errorf("requests (-want +got):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(wantPages, pages), "requests (-want +got)")
 	}
 }
 
 func TestClusterWithNamespaces(t *testing.T) {
 	t.Parallel()
 	cluster := newServer().open(t, "shop")
-	counts, err := visited(t, cluster, compile(t, clusterPolicies))
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := testkit.Must(visited(t, cluster, compile(t, clusterPolicies)))(t)
 	want := map[string]int{
 		"pods /v1, Resource=pods": 600, "workloads /v1, Resource=pods": 600, "workloads apps/v1, Resource=deployments": 1,
 		"old apps/v1beta1, Resource=deployments": 1,
 	}
-	if diff := cmp.Diff(want, counts); diff != "" {
-		t.Errorf("evaluations (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, counts), "evaluations (-want +got)")
 	for namespace, want := range map[string]bool{"shop": true, "other": false, "": false} {
 		if cluster.Covers(policy.Reference{APIVersion: "v1", Kind: "Pod", Namespace: namespace}) != want {
 			t.Errorf("namespace %q is covered: %v", namespace, !want)
@@ -320,14 +298,8 @@ func TestDiscoveryOfAGroupFails(t *testing.T) {
 func TestNoClusterThere(t *testing.T) {
 	t.Parallel()
 	config := &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t))}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lister, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(t)
+	lister := testkit.Must(discovery.NewDiscoveryClientForConfig(config))(t)
 	if _, err := filescan.NewCluster(client, lister, nil); err == nil {
 		t.Error("a cluster that is not there has no error")
 	}

@@ -14,15 +14,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // parse reads objects from YAML.
 func parse(t *testing.T, text string) []manifest.Object {
 	t.Helper()
-	set, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testkit.Must((&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin))(t)
 	return set.Objects
 }
 
@@ -30,11 +28,7 @@ func parse(t *testing.T, text string) []manifest.Object {
 func compile(t *testing.T, text string) []policy.Policy {
 	t.Helper()
 	sorted := filescan.Sort(parse(t, text), "")
-	policies, err := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return policies
+	return testkit.Must(filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions))(t)
 }
 
 // lines describes what was found.
@@ -49,14 +43,9 @@ func lines(findings *filescan.Findings) []string {
 // scanFiles evaluates policies for objects and returns all results.
 func scanFiles(t *testing.T, policies, objects string, options filescan.FilesOptions) *filescan.Findings {
 	t.Helper()
-	source, err := filescan.NewFiles(parse(t, objects), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(filescan.NewFiles(parse(t, objects), options))(t)
 	findings := filescan.NewFindings(true)
-	if err := filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings}))
 	return findings
 }
 
@@ -92,9 +81,7 @@ func TestObjectsAreAsInACluster(t *testing.T) {
 		} else {
 			want = append(append(want, there...), shop...)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("namespace %q (-want +got):\n%s", namespace, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, got), "namespace %q (-want +got)", namespace)
 	}
 }
 
@@ -119,9 +106,7 @@ func TestNamespaceLabels(t *testing.T) {
 		"kubernetes.io/metadata.name": {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod other/b fail", "owner r Pod shop/a fail"},
 	} {
 		policies := strings.Replace(ownerPolicy, "label: owner", "label: owner, namespaceLabel: "+label, 1)
-		if diff := cmp.Diff(want, lines(scanFiles(t, policies, objects, options))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", label, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, lines(scanFiles(t, policies, objects, options))), "%s (-want +got)", label)
 	}
 }
 
@@ -195,17 +180,10 @@ func TestPlurals(t *testing.T) {
 			text += "---\n{apiVersion: " + strings.TrimPrefix(group, "/") + ", kind: " + kind + ", metadata: {name: x}}\n"
 		}
 	}
-	source, err := filescan.NewFiles(parse(t, text), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(filescan.NewFiles(parse(t, text), filescan.FilesOptions{}))(t)
 	recorder := &plurals{Policy: compile(t, ownerPolicy)[0], seen: map[string]string{}}
-	if err := filescan.Run(t.Context(), source, []policy.Policy{recorder}, filescan.Options{Workers: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, recorder.seen); diff != "" {
-		t.Errorf("resources (-want +got):\n%s", diff)
-	}
+	testkit.NoError(t, filescan.Run(t.Context(), source, []policy.Policy{recorder}, filescan.Options{Workers: 1}))
+	testkit.NoDiff(t, cmp.Diff(want, recorder.seen), "resources (-want +got)")
 }
 
 func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {

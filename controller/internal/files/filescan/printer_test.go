@@ -22,6 +22,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // printed scans the policies and pods of all outcomes, from files whose names need escaping, and returns what write
@@ -34,40 +35,25 @@ func printed(t *testing.T, write func(filescan.Printer, io.Writer) error) (text,
 	for path, text := range map[string]string{
 		filepath.Join(folder, "policies.yaml"): policiesOfAllOutcomes, filepath.Join(folder, "a: b, 100%.yaml"): rest, outside: good,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	policies := load(t, filepath.Join(folder, "policies.yaml"))
 	sorted := filescan.Sort(policies, "")
-	compiled, err := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := filescan.NewFiles(load(t, filepath.Join(folder, "a: b, 100%.yaml"), outside), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := testkit.Must(filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions))(t)
+	source := testkit.Must(filescan.NewFiles(load(t, filepath.Join(folder, "a: b, 100%.yaml"), outside), filescan.FilesOptions{}))(t)
 	printer := filescan.Printer{Findings: filescan.NewFindings(true), Policies: map[policy.Identity]manifest.Object{}, Folder: folder, Version: "v1.2.3"}
 	for i, p := range compiled {
 		printer.Policies[p.Identity()] = sorted.Policies[i]
 	}
-	if err := filescan.Run(t.Context(), source, compiled, filescan.Options{Findings: printer.Findings}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, filescan.Run(t.Context(), source, compiled, filescan.Options{Findings: printer.Findings}))
 	var out bytes.Buffer
-	if err := write(printer, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, write(printer, &out))
 	return out.String(), outside
 }
 
 func load(t *testing.T, paths ...string) []manifest.Object {
 	t.Helper()
-	set, err := (&manifest.Loader{}).Load(paths...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testkit.Must((&manifest.Loader{}).Load(paths...))(t)
 	return set.Objects
 }
 
@@ -80,9 +66,7 @@ func TestGitHub(t *testing.T) {
 ::error file=a%3A b%2C 100%25.yaml,line=1,title=ClusterPolicy/owner/r2::Pod/default/bad: the label owner is missing
 ::error file=` + outside + `,line=2,title=Policy/shop/broken/r::Pod/shop/good: x is 100%25 wrong,%0A::as you see
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "(-want +got)")
 }
 
 // TestGitHubKnowsWhatFails: a failure that does not count is a warning.
@@ -101,10 +85,7 @@ func TestGitHubKnowsWhatFails(t *testing.T) {
 func TestSARIF(t *testing.T) {
 	t.Parallel()
 	text, outside := printed(t, filescan.Printer.PrintSARIF)
-	log, err := sarif.FromString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := testkit.Must(sarif.FromString(text))(t)
 	driver := log.Runs[0].Tool.Driver
 	// The library writes these fields, which are optional, with empty values, which are invalid.
 	log.Runs[0].Language, driver.Language, log.Runs[0].NewlineSequences = "en-US", "en-US", []string{"\n"}
@@ -132,9 +113,7 @@ func TestSARIF(t *testing.T) {
 		"ClusterPolicy/owner/r2 error ./a:%20b,%20100%25.yaml:1 policies.yaml:2; Pod/default/bad: the label owner is missing",
 		"Policy/shop/broken/r error file://" + outside + ":2 policies.yaml:6; Pod/shop/good: x is 100% wrong,\n::as you see",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "results (-want +got)")
 	if len(fingerprints) != len(want) {
 		t.Errorf("%d fingerprints for %d results", len(fingerprints), len(want))
 	}
@@ -157,17 +136,12 @@ func place(locations []*sarif.Location) string {
 func checkFields(t *testing.T, text string) {
 	t.Helper()
 	var log map[string]any
-	if err := json.Unmarshal([]byte(text), &log); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(text), &log))
 	driver := log["runs"].([]any)[0].(map[string]any)["tool"].(map[string]any)["driver"].(map[string]any)
 	for _, rule := range driver["rules"].([]any) {
 		delete(rule.(map[string]any), "properties")
 	}
-	rest, err := json.Marshal(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest := testkit.Must(json.Marshal(log))(t)
 	decoder := json.NewDecoder(bytes.NewReader(rest))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&sarif.Report{}); err != nil {
@@ -229,20 +203,13 @@ func TestPrintedWithoutFiles(t *testing.T) {
 	} {
 		printer := filescan.Printer{Findings: findings, Folder: t.TempDir()}
 		var text, cases, commands bytes.Buffer
-		if err := printer.PrintSARIF(&text); err != nil {
-			t.Fatal(err)
-		}
-		log, err := sarif.FromBytes(text.Bytes(), sarif.WithStrictValidation())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, printer.PrintSARIF(&text))
+		log := testkit.Must(sarif.FromBytes(text.Bytes(), sarif.WithStrictValidation()))(t)
 		if log.Runs[0].Results == nil || log.Runs[0].Tool.Driver.Rules == nil || strings.Contains(text.String(), "physicalLocation") {
 			t.Errorf("%s: SARIF:\n%s", name, text.String())
 		}
 		checkFields(t, text.String())
-		if err := printer.PrintJUnit(&cases); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, printer.PrintJUnit(&cases))
 		if _, err := junit.Ingest(cases.Bytes()); err != nil || strings.Contains(cases.String(), "line") {
 			t.Errorf("%s: JUnit: %v\n%s", name, err, cases.String())
 		}

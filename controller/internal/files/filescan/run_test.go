@@ -23,6 +23,7 @@ import (
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const policiesOfAllOutcomes = `
@@ -68,10 +69,7 @@ func (r *recorded) Set(id policy.Identity, subject policy.Reference, results []p
 // reports, the numbers and the table.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
 	findings := filescan.NewFindings(false)
 	if err := filescan.Run(t.Context(), source, compile(t, policiesOfAllOutcomes), filescan.Options{Findings: findings, Reports: reports, Workers: 3}); err != nil {
@@ -82,19 +80,13 @@ func TestRun(t *testing.T) {
 		"ClusterPolicy/advice shop/good": 1, "ClusterPolicy/advice default/bad": 1, "ClusterPolicy/advice default/excepted": 1,
 		"Policy/shop/broken shop/good": 1,
 	}
-	if diff := cmp.Diff(wantSet, reports.set); diff != "" {
-		t.Errorf("results in reports (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(wantSet, reports.set), "results in reports (-want +got)")
 	if len(reports.presented) != 4 || reports.presented["ClusterPolicy/advice"].Scored {
 		t.Errorf("presented: %v", reports.presented)
 	}
-	if diff := cmp.Diff(report.Counts{Pass: 4, Fail: 2, Warn: 1, Error: 1, Skip: 2}, findings.Total()); diff != "" {
-		t.Errorf("total (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(report.Counts{Pass: 4, Fail: 2, Warn: 1, Error: 1, Skip: 2}, findings.Total()), "total (-want +got)")
 	var out bytes.Buffer
-	if err := findings.PrintTable(&out, filescan.TableOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, findings.PrintTable(&out, filescan.TableOptions{}))
 	want := `Pod/default/bad
   warn  ClusterPolicy/advice/r: the label tier is missing
   fail  ClusterPolicy/owner/r1: the label owner is missing
@@ -109,9 +101,7 @@ ClusterPolicy/owner    high       2      2      0      0       2
 TOTAL                             4      2      1      1       2
 1 policy without findings; --all shows all.
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("table (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, out.String()), "table (-want +got)")
 	if want := "4 policies, 3 resources: 4 pass, 2 fail, 1 warn, 1 error, 2 skip"; findings.Summary() != want {
 		t.Errorf("summary %q, want %q", findings.Summary(), want)
 	}
@@ -121,15 +111,10 @@ TOTAL                             4      2      1      1       2
 func TestUnreported(t *testing.T) {
 	t.Parallel()
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
-	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
 	findings := filescan.NewFindings(false)
 	policies := strings.Replace(ownerPolicy, "{name: owner}", "{name: owner, labels: {"+policy.DisabledLabel+": ''}}", 1)
-	if err := filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings, Reports: reports}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings, Reports: reports}))
 	if len(reports.set) != 0 || findings.Total().Fail != 2 {
 		t.Errorf("reports have %v, the findings are %+v", reports.set, findings.Total())
 	}
@@ -142,9 +127,7 @@ func TestAllResultsAreKeptIfAsked(t *testing.T) {
 		t.Errorf("%d results are kept, want 10:\n%s", got, strings.Join(lines(all), "\n"))
 	}
 	var out bytes.Buffer
-	if err := all.PrintTable(&out, filescan.TableOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, all.PrintTable(&out, filescan.TableOptions{}))
 	for _, part := range []string{"  skip  ClusterPolicy/owner/r1: excepted\n", "\nClusterPolicy/nothing              0 "} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing in\n%s", part, out.String())
@@ -158,9 +141,7 @@ func TestTableOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	const policies = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {kinds: [Pod], problem: 'öne two three a-word-that-is-longer-than-the-line four'}}"
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}}"
-	if err := scanFiles(t, policies, pod, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{Width: 28, Color: true}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, scanFiles(t, policies, pod, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{Width: 28, Color: true}))
 	want := "Pod/default/a\n  \x1b[31merror\x1b[0m ClusterPolicy/p/r:\n        öne two three\n        a-word-that-is-longer-than-the-line\n        four\n\n"
 	if got, _, _ := strings.Cut(out.String(), "POLICY"); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
@@ -172,9 +153,7 @@ func TestTableOfOnePlace(t *testing.T) {
 	t.Parallel()
 	const list = "{apiVersion: v1, kind: PodList, items: [{metadata: {name: a}}, {metadata: {name: b}}]}"
 	var out bytes.Buffer
-	if err := scanFiles(t, ownerPolicy, list, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, scanFiles(t, ownerPolicy, list, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{}))
 	const finding = "  fail  ClusterPolicy/owner/r: the label owner is missing\n"
 	if want := "Pod/default/a\n" + finding + "Pod/default/b\n" + finding; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got\n%s, want\n%s", out.String(), want)
@@ -186,9 +165,7 @@ func TestMessagesStayOnTheirLine(t *testing.T) {
 	t.Parallel()
 	const problem = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {kinds: [Pod], problem: \"a\\n\\tb\\e[2J\\u009bc\"}}"
 	var out bytes.Buffer
-	if err := scanFiles(t, problem, podsOfAllOutcomes, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, scanFiles(t, problem, podsOfAllOutcomes, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{}))
 	if !strings.Contains(out.String(), "a b [2J c\n") || strings.ContainsAny(out.String(), "\x1b\u009b\t") {
 		t.Errorf("table:\n%q", out.String())
 	}
@@ -217,10 +194,7 @@ func (b blocking) Evaluate(ctx context.Context, _ policy.Subject) ([]policy.Resu
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	endless := blocking{compile(t, ownerPolicy)[0], make(chan struct{}), &sync.Once{}}
 	go func() {
@@ -277,10 +251,7 @@ func TestKeep(t *testing.T) {
 // TestFilesCoverTheirNamespaces: also the place of cluster-scoped objects, if there are any.
 func TestFilesCoverTheirNamespaces(t *testing.T) {
 	t.Parallel()
-	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
 	for namespace, want := range map[string]bool{"shop": true, "default": true, "other": false, "": false} {
 		if got := source.Covers(policy.Reference{Namespace: namespace}); got != want {
 			t.Errorf("namespace %q is covered: %v", namespace, got)
@@ -308,9 +279,7 @@ func TestPrintReports(t *testing.T) {
 	for _, asJSON := range []bool{true, false} {
 		for _, names := range [][]string{nil, {"a", "b"}} {
 			var out bytes.Buffer
-			if err := filescan.PrintReports(&out, reports(names...), asJSON); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, filescan.PrintReports(&out, reports(names...), asJSON))
 			if json.Valid(out.Bytes()) != asJSON {
 				t.Errorf("JSON is %v:\n%s", asJSON, out.String())
 			}
@@ -318,9 +287,7 @@ func TestPrintReports(t *testing.T) {
 				APIVersion, Kind string
 				Items            []wgpolicy.PolicyReport
 			}
-			if err := yaml.UnmarshalStrict(out.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, yaml.UnmarshalStrict(out.Bytes(), &got))
 			read := fmt.Sprint(got.APIVersion, got.Kind)
 			for _, item := range got.Items {
 				read += " " + item.Kind + " " + item.Name

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/files/manifest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestFolderThatCannotBeRead hides no other error.
@@ -19,9 +20,7 @@ func TestFolderThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"a/locked.yaml": object("a"), "b/broken.yaml": "key: ["})
 	locked := filepath.Join(dir, "a")
-	if err := os.Chmod(locked, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Chmod(locked, 0))
 	t.Cleanup(func() {
 		if err := os.Chmod(locked, 0o700); err != nil { // So that it can be removed.
 			t.Error(err)
@@ -44,19 +43,13 @@ func asNobody(t *testing.T, file string, do func()) {
 		return
 	}
 	for up := file; up != os.TempDir() && up != filepath.Dir(up); up = filepath.Dir(up) {
-		if err := os.Chmod(up, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Chmod(up, 0o755))
 	}
 	// The user of file accesses is one of the thread, and root's capabilities for files go with it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const nobody = 65534
-	if err := syscall.Setfsuid(nobody); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, syscall.Setfsuid(nobody))
 	do()
-	if err := syscall.Setfsuid(0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, syscall.Setfsuid(0))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/controller/internal/files/manifest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // write makes files in a new folder; a name may have folders in it.
@@ -20,12 +21,8 @@ func write(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -70,13 +67,8 @@ func TestDocuments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := write(t, map[string]string{"f": test.text})
-			set, err := (&manifest.Loader{}).Load(filepath.Join(dir, "f"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, names(set, dir)); diff != "" {
-				t.Errorf("objects (-want +got):\n%s", diff)
-			}
+			set := testkit.Must((&manifest.Loader{}).Load(filepath.Join(dir, "f")))(t)
+			testkit.NoDiff(t, cmp.Diff(test.want, names(set, dir)), "objects (-want +got)")
 		})
 	}
 }
@@ -102,19 +94,14 @@ func TestPlaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(write(t, map[string]string{"f": test.text}), "f")
-			set, err := (&manifest.Loader{Stdin: strings.NewReader(test.text)}).Load(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := testkit.Must((&manifest.Loader{Stdin: strings.NewReader(test.text)}).Load(path))(t)
 			var got []int
 			for _, o := range set.Objects {
 				if got = append(got, o.Place.Line); o.Place.File != path {
 					t.Errorf("the file of %s is %q", o.GetName(), o.Place.File)
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("lines (-want +got):\n%s", diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(test.want, got), "lines (-want +got)")
 		})
 	}
 	set, err := (&manifest.Loader{Stdin: strings.NewReader("\n" + object("a"))}).Load(manifest.Stdin)
@@ -129,14 +116,9 @@ func TestNumbersAreAsKubernetesHasThem(t *testing.T) {
 		"apiVersion: v1\nkind: A\nmetadata: {name: a}\nspec: {whole: 3, part: 0.5, large: 9007199254740993}\n",
 		`{"apiVersion":"v1","kind":"A","metadata":{"name":"a"},"spec":{"whole":3,"part":0.5,"large":9007199254740993}}`,
 	} {
-		set, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load("-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := testkit.Must((&manifest.Loader{Stdin: strings.NewReader(text)}).Load("-"))(t)
 		want := map[string]any{"whole": int64(3), "part": 0.5, "large": int64(9007199254740993)}
-		if diff := cmp.Diff(want, set.Objects[0].Object["spec"]); diff != "" {
-			t.Errorf("spec (-want +got):\n%s", diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, set.Objects[0].Object["spec"]), "spec (-want +got)")
 	}
 }
 
@@ -147,17 +129,10 @@ func TestFolder(t *testing.T) {
 		".hidden/d.yaml": object("d"), "README.md": "# no YAML: at: all", "values.yaml": "replicas: 3\n",
 		"kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [b.yaml]\n",
 	})
-	if err := os.Symlink(filepath.Join(dir, ".hidden", "d.yaml"), filepath.Join(dir, "link.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	set, err := (&manifest.Loader{}).Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Symlink(filepath.Join(dir, ".hidden", "d.yaml"), filepath.Join(dir, "link.yaml")))
+	set := testkit.Must((&manifest.Loader{}).Load(dir))(t)
 	want := []string{"ConfigMap a from a.yml", "ConfigMap b from b.yaml", "ConfigMap d from link.yaml", "A c from sub/c.json"}
-	if diff := cmp.Diff(want, names(set, dir)); diff != "" {
-		t.Errorf("objects (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, names(set, dir)), "objects (-want +got)")
 	if len(set.LeftOut) != 2 || !strings.Contains(set.LeftOut[0], "kustomize") || !strings.Contains(set.LeftOut[1], "values.yaml") {
 		t.Errorf("left out %q", set.LeftOut)
 	}

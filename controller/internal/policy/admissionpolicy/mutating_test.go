@@ -13,6 +13,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -84,20 +85,11 @@ func TestMutating(t *testing.T) {
 			// The other kind of bindings has nothing to do with it.
 			other := object(t, strings.Replace(everywhere, "policyName: limit", "policyName: mesh", 1))
 			compiled := compiler.Compile(object(t, test.policy), []*unstructured.Unstructured{other, object(t, test.binding)})
-			if err := compiled.Problem(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, compiled.Problem())
 			subject := policy.Subject{Object: object(t, test.subject), NamespaceLabels: map[string]string{"env": "prod"}}
-			got, err := compiled.Evaluate(t.Context(), subject)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("results (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(object(t, test.subject), subject.Object); diff != "" {
-				t.Errorf("the subject after the evaluation (-before +after):\n%s", diff)
-			}
+			got := testkit.Must(compiled.Evaluate(t.Context(), subject))(t)
+			testkit.NoDiff(t, cmp.Diff(test.want, got), "results (-want +got)")
+			testkit.NoDiff(t, cmp.Diff(object(t, test.subject), subject.Object), "the subject after the evaluation (-before +after)")
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // object reads an object as the controller does: numbers are int64 or float64.
@@ -145,20 +146,13 @@ func TestEvaluate(t *testing.T) {
 			entries := &parameters{list: test.params, err: test.paramsErr}
 			compiler := admissionpolicy.NewCompiler(admissionpolicy.Config{Entries: entries})
 			compiled := compiler.Compile(object(t, test.policy), []*unstructured.Unstructured{object(t, test.binding)})
-			if err := compiled.Problem(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, compiled.Problem())
 			if test.subject == "" {
 				test.subject = fiveReplicas
 			}
 			subject := policy.Subject{Object: object(t, test.subject), NamespaceLabels: map[string]string{"env": "prod"}}
-			got, err := compiled.Evaluate(t.Context(), subject)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("results (-want +got):\n%s", diff)
-			}
+			got := testkit.Must(compiled.Evaluate(t.Context(), subject))(t)
+			testkit.NoDiff(t, cmp.Diff(test.want, got), "results (-want +got)")
 		})
 	}
 }

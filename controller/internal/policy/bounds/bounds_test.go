@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/docket-project/docket/controller/internal/policy/bounds"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestRead: a body is read to its end or not at all, whatever the pieces in which it comes.
@@ -82,14 +83,10 @@ func TestBudget(t *testing.T) {
 		open := func() (context.Context, *bounds.Account) { return budget.Open(t.Context()) }
 		for range 100 {
 			ctx, _ := open()
-			if err := bounds.Take(ctx, 1<<20); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, bounds.Take(ctx, 1<<20))
 		}
 		large, first := open()
-		if err := bounds.Take(large, 40<<20); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, bounds.Take(large, 40<<20))
 		if err := bounds.Take(large, 10<<20); !bounds.Exceeded(err) {
 			t.Errorf("more than there is: %v", err)
 		}

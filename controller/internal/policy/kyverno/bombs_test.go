@@ -23,6 +23,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -81,9 +82,7 @@ func burstOf(t *testing.T, test, variable string) burst {
 func idle(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0))
 	return peak(t)
 }
 
@@ -93,10 +92,7 @@ func TestBombProcess(t *testing.T) {
 	if text == "" {
 		t.Skip("it is a part of TestBombs")
 	}
-	out, err := NewCompiler(base.Config{Timeout: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(NewCompiler(base.Config{Timeout: time.Hour}))(t)
 	p, s := out.Compile(enginetest.Object(t, text), nil), enginetest.Subject(t, enginetest.BadPod)
 	before := idle(t)
 	go func() { // Not all of the machine.
@@ -121,15 +117,9 @@ func tell(what burst) {
 // peak returns the most memory that the process has had.
 func peak(t *testing.T) int64 {
 	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := testkit.Must(os.ReadFile("/proc/self/status"))(t)
 	_, line, _ := strings.Cut(string(status), "VmHWM:")
-	kilobytes, err := strconv.ParseInt(strings.Fields(line)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kilobytes := testkit.Must(strconv.ParseInt(strings.Fields(line)[0], 10, 64))(t)
 	return kilobytes << 10
 }
 
@@ -258,12 +248,8 @@ func zipped(t *testing.T) string {
 	for range 2 {
 		var out bytes.Buffer
 		writer := gzip.NewWriter(&out)
-		if _, err := writer.Write(data); err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(writer.Write(data))(t)
+		testkit.NoError(t, writer.Close())
 		data = []byte(base64.StdEncoding.EncodeToString(out.Bytes()))
 	}
 	return string(data)

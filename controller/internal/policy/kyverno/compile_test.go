@@ -9,15 +9,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func compiler(tb testing.TB) *Compiler {
 	tb.Helper()
-	out, err := NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
+	return testkit.Must(NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}}))(tb)
 }
 
 // compile compiles a policy that has to be fine.
@@ -33,9 +30,5 @@ func compileAny(tb testing.TB, text string, exceptions ...string) policy.Policy 
 
 func withEntries(tb testing.TB, entries policy.Entries) *Compiler {
 	tb.Helper()
-	out, err := NewCompiler(base.Config{Entries: entries})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
+	return testkit.Must(NewCompiler(base.Config{Entries: entries}))(tb)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // contexts are context entries named c, by kind.
@@ -105,21 +106,12 @@ func compilerOf(t *testing.T, address string, calls call.Config) *Compiler {
 // compilerWith returns one whose policies ask a cluster that has pods.
 func compilerWith(t *testing.T, cluster *rest.Config, config base.Config) *Compiler {
 	t.Helper()
-	var err error
-	if config.Client, err = dynamic.NewForConfig(cluster); err != nil {
-		t.Fatal(err)
-	}
-	if config.Kubernetes, err = kubernetes.NewForConfig(cluster); err != nil {
-		t.Fatal(err)
-	}
+	config.Client = testkit.Must(dynamic.NewForConfig(cluster))(t)
+	config.Kubernetes = testkit.Must(kubernetes.NewForConfig(cluster))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
 	config.Mapper = mapper
-	out, err := NewCompiler(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return testkit.Must(NewCompiler(config))(t)
 }
 
 func TestContextFromCluster(t *testing.T) {
@@ -148,10 +140,7 @@ func TestContextFromCluster(t *testing.T) {
 
 func TestConfigIsComplete(t *testing.T) {
 	t.Parallel()
-	client, err := dynamic.NewForConfig(&rest.Config{Host: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(&rest.Config{Host: "http://127.0.0.1:1"}))(t)
 	if _, err := NewCompiler(base.Config{Client: client}); err == nil || !strings.Contains(err.Error(), "Kubernetes") {
 		t.Errorf("a client alone is accepted: %v", err)
 	}

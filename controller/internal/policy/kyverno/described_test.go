@@ -14,6 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestDescribedPresentation: results of policies that only Kyverno evaluates are presented as Kyverno does.
@@ -56,9 +57,7 @@ func generic[P any](wrap func(*P) engineapi.GenericPolicy, into *P) func(*testin
 	return func(t *testing.T, text string) engineapi.GenericPolicy {
 		t.Helper()
 		*into = *new(P)
-		if err := base.Decode(enginetest.Object(t, text), into); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, base.Decode(enginetest.Object(t, text), into))
 		return wrap(into)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // from puts an exception into a namespace.
@@ -44,10 +45,7 @@ func TestExceptionsOfNamespaces(t *testing.T) {
 		{namespacedCEL, celOwn, []string{"*"}, "exception:skip", ""},
 		{namespacedCEL, from("other", celOwn), []string{"*"}, ":fail", ""}, // It is about a policy in its own namespace.
 	} {
-		c, err := NewCompiler(base.Config{ExceptionNamespaces: test.allowed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(NewCompiler(base.Config{ExceptionNamespaces: test.allowed}))(t)
 		p := c.Compile(enginetest.Object(t, test.policy), []*unstructured.Unstructured{enginetest.Object(t, test.exception)})
 		enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), test.outcome)
 		wantIgnored(t, p, test.reason)

@@ -22,6 +22,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 	"github.com/docket-project/docket/controller/internal/policy/registry/registrytest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // imageCompiler asks registries, and reads Secrets of the cluster if there is one.
@@ -34,11 +35,7 @@ func imageCompiler(tb testing.TB, cluster kubernetes.Interface, images base.Imag
 	if cluster != nil {
 		config.Kubernetes, config.Client, config.Mapper = cluster, dynamicfake.NewSimpleDynamicClient(scheme.Scheme), meta.NewDefaultRESTMapper(nil)
 	}
-	out, err := NewCompiler(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
+	return testkit.Must(NewCompiler(config))(tb)
 }
 
 const (

@@ -26,6 +26,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // ingressList is 1.6 KB each, without managed fields.
@@ -101,9 +102,7 @@ func BenchmarkLookup(b *testing.B) {
 	here := staticEntries(b, ingresses, services)
 	there := store.New(0)
 	for name, entry := range map[string]*lister{"ingresses": {ingresses, map[string]any{"hosts": ingressHosts()}}, "services": {objects: services}} {
-		if err := there.Set(name, entry); err != nil {
-			b.Fatal(err)
-		}
+		testkit.NoError(b, there.Set(name, entry))
 	}
 	for name, expression := range celLookups {
 		b.Run(name+"/docket", func(b *testing.B) { lookupHere(b, celIngressPolicy(expression), here) })
@@ -140,10 +139,7 @@ func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 
 func lookupHere(b *testing.B, text string, entries policy.Entries) {
 	b.Helper()
-	c, err := NewCompiler(base.Config{Entries: entries})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := testkit.Must(NewCompiler(base.Config{Entries: entries}))(b)
 	compiled := c.Compile(enginetest.Object(b, text), nil)
 	s := enginetest.Subject(b, benchmarkIngress)
 	measure(b, func() {
@@ -161,9 +157,7 @@ func lookupThere(b *testing.B, text string, entries store.Store) {
 	off := false
 	stock := engine.NewEngine(settings, query, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
 	decoded := &kyvernov1.ClusterPolicy{}
-	if err := base.Decode(enginetest.Object(b, text), decoded); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, base.Decode(enginetest.Object(b, text), decoded))
 	measure(b, func() {
 		made, err := policycontext.NewPolicyContext(query, *enginetest.Object(b, benchmarkIngress), kyvernov1.Create, nil, settings)
 		if err != nil {

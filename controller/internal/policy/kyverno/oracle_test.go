@@ -26,6 +26,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var reportEverything = sync.OnceFunc(func() {
@@ -84,9 +85,7 @@ func genericPolicy(tb testing.TB, text string) engineapi.GenericPolicy {
 	tb.Helper()
 	written := enginetest.Object(tb, text)
 	read := func(into any) {
-		if err := base.Decode(written, into); err != nil {
-			tb.Fatal(err)
-		}
+		testkit.NoError(tb, base.Decode(written, into))
 	}
 	switch written.GetKind() {
 	case policy.ImageValidatingPolicy:

@@ -27,6 +27,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 	"github.com/docket-project/docket/controller/internal/policy/registry/registrytest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -80,10 +81,7 @@ func TestOutsideProcess(t *testing.T) {
 		t.Skip("it is a part of TestOutside")
 	}
 	number, name, _ := strings.Cut(text, " ")
-	count, err := strconv.Atoi(number)
-	if err != nil {
-		t.Fatal(err)
-	}
+	count := testkit.Must(strconv.Atoi(number))(t)
 	server := httptest.NewServer(http.HandlerFunc(answerOutside))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
@@ -114,10 +112,7 @@ func TestOutsideProcess(t *testing.T) {
 
 func outsideCompiler(t *testing.T, address string) *Compiler {
 	t.Helper()
-	config, err := reach.Guarded(&rest.Config{Host: address, QPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(reach.Guarded(&rest.Config{Host: address, QPS: -1}))(t)
 	return compilerWith(t, config, base.Config{
 		Images:  &base.Images{Registries: registry.NewClient(registry.Config{Timeout: time.Minute}), AllowInsecure: true},
 		Timeout: 5 * time.Minute,

@@ -13,6 +13,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 	"github.com/docket-project/docket/controller/internal/policy/registry"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var update = flag.Bool("update", false, "write the table of ways out")
@@ -22,10 +23,7 @@ var update = flag.Bool("update", false, "write the table of ways out")
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = "../../../../docs/controller/images.md", "<!-- ways out: written by TestWaysOut -->\n", "<!-- end of ways out -->"
-	content, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(os.ReadFile(page))(t)
 	before, rest, found := strings.Cut(string(content), begin)
 	got, after, also := strings.Cut(rest, end)
 	if !found || !also {
@@ -33,9 +31,7 @@ func TestWaysOut(t *testing.T) {
 	}
 	want := waysOut()
 	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(page, []byte(before+begin+want+end+after), 0o644))
 	} else if got != want {
 		t.Errorf("%s: go test ./internal/policy/kyverno -run WaysOut -update writes\n%s", page, want)
 	}

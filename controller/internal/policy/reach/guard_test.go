@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // sending is a configuration of which only the form of requests is used.
@@ -48,10 +49,7 @@ func TestGuard(t *testing.T) {
 			_, _ = w.Write([]byte(`{"apiVersion":"v1","kind":"ConfigMapList","items":[],"versions":["v1"],"groups":[]}`))
 		}))
 		t.Cleanup(server.Close)
-		config, err := reach.Guarded(&rest.Config{Host: server.URL + base})
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := testkit.Must(reach.Guarded(&rest.Config{Host: server.URL + base}))(t)
 		client, typed := dynamic.NewForConfigOrDie(config), kubernetes.NewForConfigOrDie(config)
 		list := func(ctx context.Context, namespace string) error {
 			_, err := client.Resource(configMaps).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "a=b"})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestCheck has what each kind of policy may ask for.
@@ -95,10 +96,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(seed, true)
 		f.Add(seed, false)
 	}
-	client, err := rest.RESTClientFor(sending())
-	if err != nil {
-		f.Fatal(err)
-	}
+	client := testkit.Must(rest.RESTClientFor(sending()))(f)
 	f.Fuzz(func(t *testing.T, path string, posts bool) {
 		method := http.MethodGet
 		if posts {

@@ -191,10 +191,7 @@ func TestRedirects(t *testing.T) {
 		http.Redirect(w, r, elsewhere+"/blob?secret=1", http.StatusTemporaryRedirect)
 	})
 	session := registry.NewClient(registry.Config{}).Session(true)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v2/a/blobs/b", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v2/a/blobs/b", nil))(t)
 	request.Header.Set("Authorization", "secret")
 	for range 2 {
 		response, err := session.RoundTrip(request)
@@ -303,10 +300,7 @@ func TestRefusalsLoseTheirText(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, test.body)
 		})
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v2/a/manifests/x", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v2/a/manifests/x", nil))(t)
 		response, err := registry.NewClient(registry.Config{}).Session(true).RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"net/url"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestProxy: where a proxy connects, what can be checked is the name, and an address in its place.
@@ -28,10 +30,7 @@ func TestProxy(t *testing.T) {
 		"10.0.0.1": false, "[fd00::1]": false, "registry": false, "registry.team.svc": false, "registry.team.svc.": false,
 		"registry.team.svc.cluster.local": false, "metadata.google.internal": false, "x.localhost": false,
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/token", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/token", nil))(t)
 		response, err := ways.send(request, true)
 		if err == nil {
 			_ = response.Body.Close()

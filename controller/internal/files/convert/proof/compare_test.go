@@ -18,14 +18,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func objects(t *testing.T, text string) []manifest.Object {
 	t.Helper()
-	set, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testkit.Must((&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin))(t)
 	return set.Objects
 }
 
@@ -43,10 +41,7 @@ func compare(t *testing.T, before, after string) proof.Report {
 	for _, each := range []*unstructured.Unstructured{old.Unstructured, created.Unstructured} {
 		compiled = append(compiled, policytest.Compiler{}.Compile(each, nil))
 	}
-	comparisons, err := proof.Compare(t.Context(), files, compiled, []convert.Result{result}, filescan.Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	comparisons := testkit.Must(proof.Compare(t.Context(), files, compiled, []convert.Result{result}, filescan.Options{Workers: 1}))(t)
 	return proof.NewReport([]convert.Result{result}, comparisons, false)
 }
 
@@ -70,12 +65,8 @@ func TestDifferencesAreFound(t *testing.T) {
 			t.Parallel()
 			report := compare(t, test.before, test.after)
 			var table, asJSON bytes.Buffer
-			if err := report.PrintTable(&table); err != nil {
-				t.Fatal(err)
-			}
-			if err := report.PrintJSON(&asJSON); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, report.PrintTable(&table))
+			testkit.NoError(t, report.PrintJSON(&asJSON))
 			rule := report.Rules[0]
 			if rule.State != test.state || len(rule.Differences) != test.differences || !strings.Contains(table.String(), test.text) || !strings.Contains(asJSON.String(), `"state": "`+string(test.state)) {
 				t.Errorf("state %s with %d differences; want %s with %d, and %q in\n%s", rule.State, len(rule.Differences), test.state, test.differences, test.text, table.String())

@@ -15,6 +15,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestBadCachedContext promises problems that name the field of the user.
@@ -240,10 +241,7 @@ func (slowEntries) Query(ctx context.Context, _ policy.Query) (any, error) {
 func TestSlowEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newCompiler(base.Config{Entries: slowEntries{}, Timeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(newCompiler(base.Config{Entries: slowEntries{}, Timeout: time.Minute}))(t)
 		p := enginetest.Compile(t, c, enginetest.ClusterPolicy(enginetest.PodRule(strings.ReplaceAll(enginetest.CachedRules["deny"], "FORM", enginetest.CachedForms["resourceCache"]))))
 		start := time.Now()
 		results, err := p.Evaluate(t.Context(), enginetest.Subject(t, enginetest.BadPod))

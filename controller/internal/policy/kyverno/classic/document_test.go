@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func newDocument(t *testing.T) *document {
@@ -31,15 +32,11 @@ func TestDocumentForgetsWhatARuleAdds(t *testing.T) {
 		d.Checkpoint()
 		d.Checkpoint()
 		wantName(t, d, "good")
-		if err := d.AddContextEntry("request", []byte(`{"object": {"metadata": {"name": "other"}}}`)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, d.AddContextEntry("request", []byte(`{"object": {"metadata": {"name": "other"}}}`)))
 		wantName(t, d, "other")
 		// An iteration.
 		d.Checkpoint()
-		if err := d.AddElement(map[string]any{"a": "b"}, 0, 0); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, d.AddElement(map[string]any{"a": "b"}, 0, 0))
 		if got, err := d.Query("element.a"); err != nil || got != "b" {
 			t.Errorf("the element has %v, %v", got, err)
 		}
@@ -62,9 +59,7 @@ func TestUnusedDocumentIsNotMade(t *testing.T) {
 	d := newDocument(t)
 	d.Checkpoint()
 	d.Checkpoint()
-	if err := d.AddResource(d.object.Object); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, d.AddResource(d.object.Object))
 	d.Restore()
 	d.Restore()
 	if d.Interface != nil {

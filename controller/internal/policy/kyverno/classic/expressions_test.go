@@ -13,6 +13,7 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const functionData = `
@@ -42,10 +43,7 @@ func TestFunctionsChangeNothing(t *testing.T) {
 	settings := compiler(t).settings
 	ours, theirs := newExpressions(settings), jmespath.New(settings)
 	data := enginetest.DocumentOf(t, functionData)
-	before, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(json.Marshal(data))(t)
 	for _, expression := range functionExpressions {
 		got, gotErr := ours.Search(expression, data)
 		want, wantErr := theirs.Search(expression, enginetest.DocumentOf(t, functionData))
@@ -54,10 +52,7 @@ func TestFunctionsChangeNothing(t *testing.T) {
 		} else if gotErr == nil {
 			enginetest.WantEqual(t, expression, want, got)
 		}
-		after, err := json.Marshal(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := testkit.Must(json.Marshal(data))(t)
 		if string(before) != string(after) {
 			t.Fatalf("%s has changed the data to %s", expression, after)
 		}
@@ -85,13 +80,9 @@ func TestExpressionsAreBounded(t *testing.T) {
 	t.Parallel()
 	e := newExpressions(compiler(t).settings)
 	for i := range maxPrograms + 100 {
-		if _, err := e.Query(fmt.Sprintf("a[?b == '%d']", i)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(e.Query(fmt.Sprintf("a[?b == '%d']", i)))(t)
 	}
-	if _, err := e.Query("'" + strings.Repeat("x", maxRemembered) + "'"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Query("'" + strings.Repeat("x", maxRemembered) + "'"))(t)
 	if got := e.programs.Len(); got != maxPrograms {
 		t.Errorf("%d expressions are remembered", got)
 	}

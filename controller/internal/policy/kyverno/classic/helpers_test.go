@@ -9,6 +9,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func newCompiler(config base.Config) (*Compiler, error) {
@@ -21,11 +22,7 @@ func newCompiler(config base.Config) (*Compiler, error) {
 
 func compiler(tb testing.TB) *Compiler {
 	tb.Helper()
-	out, err := newCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
+	return testkit.Must(newCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}}))(tb)
 }
 
 // compile compiles a policy that has to be fine.
@@ -41,9 +38,5 @@ func compileAny(tb testing.TB, text string, exceptions ...string) policy.Policy 
 
 func withEntries(tb testing.TB, entries policy.Entries) *Compiler {
 	tb.Helper()
-	out, err := newCompiler(base.Config{Entries: entries})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
+	return testkit.Must(newCompiler(base.Config{Entries: entries}))(tb)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // reviewCase is a policy, a request, and what is to come of them.
@@ -58,9 +59,7 @@ func (c *reviewCase) kyverno(t *testing.T, p *classicPolicy) (denied bool, outco
 	t.Helper()
 	r := c.request
 	cache := policycache.NewCache()
-	if err := cache.Set(p.Facts.Identity.ResultName(), p.decoded, finder{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cache.Set(p.Facts.Identity.ResultName(), p.decoded, finder{}))
 	namespace := base.RequestNamespace(r)
 	info := kyvernov2.RequestInfo{AdmissionUserInfo: r.UserInfo, DryRun: *r.DryRun}
 	if r.Roles != nil {

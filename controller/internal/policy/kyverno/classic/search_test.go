@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // searchExpressions have each kind of node, also where something is missing or of another type.
@@ -77,9 +78,7 @@ func compareSearch(t *testing.T, data any, expression string) {
 	if want.Failed {
 		want.Result, got.Result = nil, nil
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: (-library +ours, %v):\n%s", expression, err, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "%s: (-library +ours, %v)", expression, err)
 }
 
 // inAnyOrder tells of nodes whose results have no order, or are others each time.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestCachedContextOfGeneratedRules promises that the texts of declarations are rewritten for
@@ -100,20 +101,13 @@ func TestGlobalReferenceAsKyverno(t *testing.T) {
 			t.Fatal(err)
 		}
 		theirs := loaders.NewGCTXLoader(t.Context(), logr.Discard(), entry, kyverno, jmespath.New(c.settings), gctxStore{enginetest.DocumentOf(t, enginetest.TeamArray)}, "")
-		deferred, err := enginecontext.NewDeferredLoader("c", theirs, logr.Discard())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := kyverno.AddDeferredLoader(deferred); err != nil {
-			t.Fatal(err)
-		}
+		deferred := testkit.Must(enginecontext.NewDeferredLoader("c", theirs, logr.Discard()))(t)
+		testkit.NoError(t, kyverno.AddDeferredLoader(deferred))
 		ours := newDocument(t)
 		loader := &cachedLoader{ctx: t.Context(), entries: enginetest.NewFakeEntries(t), document: ours, variable: "c", declared: declaration{
 			source: globalSource, name: reference.Name, expression: reference.JMESPath,
 		}}
-		if err := addLoader(loader.document, loader.variable, loader); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, addLoader(loader.document, loader.variable, loader))
 		for _, query := range []string{"c", "c[0]", "c[].metadata.name", "length(c)", "c[?replicas == `3`]", "c || 'none'"} {
 			want, wantErr := kyverno.Query(query)
 			got, gotErr := ours.Query(query)
@@ -131,27 +125,19 @@ func TestGlobalReferenceAsKyverno(t *testing.T) {
 func TestSharedVariablesAreKyvernos(t *testing.T) {
 	t.Parallel()
 	values := []any{nil, "text", 1.0, []any{"a", "b"}, map[string]any{"a": 1.0}, map[string]any{"b": map[string]any{"c": true}}, []any{}}
-	before, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(json.Marshal(values))(t)
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		ours := newDocument(t)
 		kyverno := enginecontext.NewContext(jmespath.New(ours.settings))
-		if err := ours.fill(kyverno, ours.settings); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, ours.fill(kyverno, ours.settings))
 		ours.Checkpoint() // The outermost one is never taken.
 		depth := 0
 		var log []string
 		for range 40 {
 			name := []string{"x", "y"}[random.IntN(2)]
 			value := values[random.IntN(len(values))]
-			data, err := json.Marshal(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Must(json.Marshal(value))(t)
 			operation := random.IntN(7)
 			log = append(log, fmt.Sprintf("%d %s %s", operation, name, data))
 			var errs [2]error
@@ -192,10 +178,7 @@ func TestSharedVariablesAreKyvernos(t *testing.T) {
 			}
 		}
 	}
-	after, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testkit.Must(json.Marshal(values))(t)
 	enginetest.WantEqual(t, "values", string(before), string(after))
 }
 
@@ -229,9 +212,7 @@ func TestNarrowedConditions(t *testing.T) {
 	narrowed, passed, failed := 0, 0, 0
 	for i := range 6000 {
 		d := newDocument(t)
-		if _, err := d.use(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(d.use())(t)
 		d.shared.set("hosts", pick())
 		d.shared.set("mine", pick())
 		keys := []string{"{{ mine }}", "{{ hosts }}", "{{ mine.none }}", "{{ request.namespace }}"}
@@ -279,10 +260,7 @@ func TestNarrowedConditions(t *testing.T) {
 func TestSharedDataStay(t *testing.T) {
 	t.Parallel()
 	entries := enginetest.NewFakeEntries(t)
-	before, err := json.Marshal([]any{entries.Data[enginetest.TeamResource], entries.Projections})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(json.Marshal([]any{entries.Data[enginetest.TeamResource], entries.Projections}))(t)
 	c := withEntries(t, entries)
 	var policies []policy.Policy
 	for _, rule := range enginetest.CachedRules {
@@ -320,10 +298,7 @@ validate:
 		})
 	}
 	group.Wait()
-	after, err := json.Marshal([]any{entries.Data[enginetest.TeamResource], entries.Projections})
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testkit.Must(json.Marshal([]any{entries.Data[enginetest.TeamResource], entries.Projections}))(t)
 	enginetest.WantEqual(t, "data", string(before), string(after))
 }
 
