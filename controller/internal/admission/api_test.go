@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/admission/handoff"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // recorder is a policy that keeps what it sees last.
@@ -139,9 +140,7 @@ func TestRolesOfUsers(t *testing.T) {
 	if got := roles(); got != "roles-a:reader roles-b:writer, everywhere here" {
 		t.Errorf("the roles are %s", got)
 	}
-	if err := c.api.Resource(bindingResources[1].GroupVersionResource).Delete(t.Context(), "roles-five", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.api.Resource(bindingResources[1].GroupVersionResource).Delete(t.Context(), "roles-five", metav1.DeleteOptions{}))
 	eventually(t, "the deletion of a binding is seen", func() bool { return roles() == "roles-a:reader roles-b:writer, here" })
 }
 
@@ -188,10 +187,7 @@ func (r *reader) run(t *testing.T, c *connected) {
 func (c *connected) ephemeral(t *testing.T, namespace string) int {
 	t.Helper()
 	gvr := schema.GroupVersionResource{Group: "reports.kyverno.io", Version: "v1", Resource: "ephemeralreports"}
-	list, err := c.api.Resource(gvr).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: handoff.Selector})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.api.Resource(gvr).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: handoff.Selector}))(t)
 	return len(list.Items)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // announcing returns a change of a server that tells an API of denied requests.
@@ -49,10 +50,7 @@ func (u *unit) announce(t *testing.T) {
 
 func eventsOf(t *testing.T, api *kubernetes.Clientset) []corev1.Event {
 	t.Helper()
-	list, err := api.CoreV1().Events("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(api.CoreV1().Events("").List(t.Context(), metav1.ListOptions{}))(t)
 	return list.Items
 }
 

@@ -129,10 +129,7 @@ func (lister) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResou
 
 func newCatalogs(tb testing.TB) *catalogs {
 	tb.Helper()
-	catalog, err := served.Discover(lister{}, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	catalog := testkit.Must(served.Discover(lister{}, nil))(tb)
 	c := &catalogs{}
 	c.current.Store(catalog)
 	return c
@@ -228,12 +225,9 @@ func raw(object *unstructured.Unstructured) runtime.RawExtension {
 
 func encodeReview(tb testing.TB, r *admissionv1.AdmissionRequest) []byte {
 	tb.Helper()
-	data, err := json.Marshal(admissionv1.AdmissionReview{
+	data := testkit.Must(json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: r,
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
 	return data
 }
 

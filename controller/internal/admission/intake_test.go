@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // origin is the address of what [serve] serves.
@@ -46,10 +48,7 @@ func serve(tb testing.TB, handler http.Handler) (*bufconn.Listener, *http.Client
 // trickle sends the head of a request over a connection of its own, and the beginning of its body.
 func trickle(tb testing.TB, server *bufconn.Listener, path string, length int, beginning string) net.Conn {
 	tb.Helper()
-	conn, err := server.DialContext(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	conn := testkit.Must(server.DialContext(tb.Context()))(tb)
 	tb.Cleanup(func() { _ = conn.Close() })
 	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, beginning); err != nil {
 		tb.Fatal(err)
@@ -60,9 +59,7 @@ func trickle(tb testing.TB, server *bufconn.Listener, path string, length int, b
 // answerOf returns what a connection answers.
 func answerOf(tb testing.TB, conn net.Conn) string {
 	tb.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.NoError(tb, conn.SetReadDeadline(time.Now().Add(patience)))
 	data, err := io.ReadAll(conn)
 	if err != nil && len(data) == 0 {
 		tb.Fatal(err)
@@ -171,9 +168,7 @@ func TestBodyThatFindsNoRoom(t *testing.T) {
 	for _, b := range []*body{other, late} {
 		in.begin(b)
 	}
-	if err := in.take(other, 80, time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, in.take(other, 80, time.Now().Add(patience)))
 	in.end(other)
 	if err := in.take(late, 30, time.Now().Add(10*time.Millisecond)); !errors.Is(err, errNoMemory) {
 		t.Errorf("without room: %v", err)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // slowly has a policy take its time, as far as the request has it.
@@ -152,9 +153,7 @@ func testPolicyThatNeverEnds(t *testing.T) {
 func TestGate(t *testing.T) {
 	t.Parallel()
 	g := newGate(1)
-	if err := g.enter(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, g.enter(t.Context(), time.Minute))
 	if err := g.enter(t.Context(), time.Millisecond); !errors.Is(err, errOverload) {
 		t.Errorf("without a slot: %v", err)
 	}
@@ -218,9 +217,7 @@ func testSideBySide(t *testing.T) {
 // BenchmarkRequest is a request with one trivial policy, as kube-apiserver sends it.
 func BenchmarkRequest(b *testing.B) {
 	u := newUnit(b, nil, newPolicy("p", background, enforces))
-	if err := u.namespaces.Update(namespaceNamed("default", map[string]string{"team": "a"})); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, u.namespaces.Update(namespaceNamed("default", map[string]string{"team": "a"})))
 	body := encodeReview(b, request(pod("default", "a")))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

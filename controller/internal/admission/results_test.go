@@ -14,6 +14,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestWhatIsHandedOver: results that only admission finds, about objects that can be told from others.
@@ -68,10 +69,7 @@ func TestWhatIsHandedOver(t *testing.T) {
 		u := newUnit(t, nil, policies...)
 		index := u.index()
 		m := index.match(test.r, test.path == PathFail)
-		parsed, err := parseObjects(test.r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := testkit.Must(parseObjects(test.r))(t)
 		var candidates []candidate
 		for _, c := range m.reviewed {
 			if c.inNamespace(test.r) {
@@ -83,10 +81,7 @@ func TestWhatIsHandedOver(t *testing.T) {
 			findings = evaluate(t.Context(), t.Context(), parsed, time.Now(), candidates, func() {})
 		}
 		begin := time.Now()
-		items, err := itemsOf(parsed, m, findings, begin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		items := testkit.Must(itemsOf(parsed, m, findings, begin))(t)
 		var got []string
 		for _, item := range items {
 			got = append(got, item.Policy.Name+fmt.Sprint(len(item.Results)))
@@ -128,9 +123,7 @@ func FuzzReview(f *testing.F) {
 			t.Errorf("taken is %+v", r)
 		}
 		// Whatever it says, the rest works. The fake API would keep all that it is asked.
-		if err := u.namespaces.Replace([]any{namespaceNamed(r.Namespace, nil)}, ""); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, u.namespaces.Replace([]any{namespaceNamed(r.Namespace, nil)}, ""))
 		if answer := u.post(t, PathIgnore, body); answer.Code != 200 && answer.Code != 400 {
 			t.Errorf("%d %s", answer.Code, answer.Body)
 		}

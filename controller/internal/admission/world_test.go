@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
@@ -28,15 +29,8 @@ func TestMain(m *testing.M) { os.Exit(uptest.Run(m, shared)) }
 // realAPI returns a client of the control plane.
 func realAPI(tb testing.TB) dynamic.Interface {
 	tb.Helper()
-	config, err := shared.Config(nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
+	config := testkit.Must(shared.Config(nil))(tb)
+	return testkit.Must(dynamic.NewForConfig(config))(tb)
 }
 
 // connected is a server with the real API.
@@ -74,9 +68,7 @@ func (c *connected) create(t *testing.T, resource schema.GroupVersionResource, f
 	if object.GetNamespace() != "" {
 		at = c.api.Resource(resource).Namespace(object.GetNamespace())
 	}
-	if _, err := at.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(at.Create(t.Context(), object, metav1.CreateOptions{}))(t)
 }
 
 func (c *connected) namespace(t *testing.T, name string, labels map[string]any) {

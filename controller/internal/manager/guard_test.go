@@ -17,6 +17,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // reviewer serves a cluster that knows some tokens, and lets prometheus get /metrics. It returns its URL.
@@ -57,19 +59,10 @@ func answer(t *testing.T, w http.ResponseWriter, object any) {
 // TestMetricsAreForThoseWhoMay: probes are answered to everybody, and metrics to whom the cluster says.
 func TestMetricsAreForThoseWhoMay(t *testing.T) {
 	t.Parallel()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: reviewer(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard, err := newGuard(client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := testkit.Must(kubernetes.NewForConfig(&rest.Config{Host: reviewer(t)}))(t)
+	guard := testkit.Must(newGuard(client))(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	h, err := newHealth(ctx, "127.0.0.1:0", guard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(newHealth(ctx, "127.0.0.1:0", guard))(t)
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx) }()
 	insecure := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // As Prometheus does.

@@ -90,10 +90,7 @@ func TestSpellingOfTheDesignDocument(t *testing.T) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	h, err := newHealth(ctx, "127.0.0.1:0", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(newHealth(ctx, "127.0.0.1:0", nil))(t)
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx) }()
 	want := func(path string, code int, text string) {
@@ -135,10 +132,7 @@ func TestHealth(t *testing.T) {
 // TestMetricsConnectionsAreBounded: in the process of a webhook that fails closed, nobody can fill the other port.
 func TestMetricsConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	h, err := newHealth(t.Context(), "127.0.0.1:0", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(newHealth(t.Context(), "127.0.0.1:0", nil))(t)
 	if s := h.server; s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
 		t.Errorf("the server keeps clients without end: %+v", s)
 	}

@@ -4,7 +4,6 @@
 package manager
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -33,6 +32,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const (
@@ -100,18 +100,10 @@ func newLoaded(tb testing.TB) *loaded {
 // issue writes a serving certificate into a folder.
 func issue(tb testing.TB, dir string) *x509.CertPool {
 	tb.Helper()
-	authority, err := certificate.NewAuthority("test", time.Now(), time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	pair, err := certificate.NewServing(authority, []string{"127.0.0.1"}, time.Now(), time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	authority := testkit.Must(certificate.NewAuthority("test", time.Now(), time.Hour))(tb)
+	pair := testkit.Must(certificate.NewServing(authority, []string{"127.0.0.1"}, time.Now(), time.Hour))(tb)
 	for name, data := range map[string][]byte{"tls.crt": pair.CertificatePEM, "tls.key": pair.KeyPEM} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		testkit.NoError(tb, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(authority.Certificate)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // scanned fills a layout as a scan of pods with 17 policies does, two of which have two rules.
@@ -40,10 +41,7 @@ func BenchmarkScan(b *testing.B) {
 				b.ReportMetric(float64(heapInUse()-before)/(1<<20), "MiB-held")
 				size, reports := 0, 0
 				for object := range l.Reports() {
-					data, err := json.Marshal(object)
-					if err != nil {
-						b.Fatal(err)
-					}
+					data := testkit.Must(json.Marshal(object))(b)
 					size, reports = size+len(data), reports+1
 				}
 				b.ReportMetric(float64(size)/(1<<20), "MiB-JSON")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestMain registers the metrics as a command does: before anything counts, which the library
@@ -73,10 +74,7 @@ func TestMetrics(t *testing.T) {
 	observePending(0)
 	(&plan{}).observeQueue(time.Now())
 	NewLayout(Options{}).observe()
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(legacyregistry.DefaultGatherer.Gather())(t)
 	var names []string
 	for _, family := range families {
 		// Those of results by policy come and go: see TestPolicyResults.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestResultsCanBeToldApart: consumers such as policy-reporter know a result by the scope of its
@@ -46,9 +47,7 @@ func consumerID(t *testing.T, object report.Accessor, result *report.Result) str
 	var body struct {
 		Scope *report.ObjectReference `json:"scope"`
 	}
-	if err := json.Unmarshal([]byte(asJSON(t, object)), &body); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(asJSON(t, object)), &body))
 	about := body.Scope
 	if about == nil {
 		about = &result.Resources[0]

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestInstances: writers of different instances have reports of their own on one server, whatever their
@@ -32,10 +33,7 @@ func TestInstances(t *testing.T) {
 	}
 	versions := func(instance string) map[string]string {
 		found := map[string]string{}
-		list, err := s.policyReports().List(t.Context(), metav1.ListOptions{LabelSelector: selector(instance)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(s.policyReports().List(t.Context(), metav1.ListOptions{LabelSelector: selector(instance)}))(t)
 		for i := range list.Items {
 			found[list.Items[i].GetName()] = list.Items[i].GetResourceVersion() + " " + outcome(&list.Items[i])
 		}

@@ -16,6 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // lines are what a log has.
@@ -61,9 +62,7 @@ func TestJournalOfRuns(t *testing.T) {
 		`"msg"="Read the reports that exist" "reports"=0 "results"=0`,
 		`"msg"="The reports are as the first scan found them" "created"=2 "updated"=0 "deleted"=0 "reports"=2 "results"=2`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a first start (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "a first start (-want +got)")
 	second := s.world(t, Options{Split: true})
 	got = second.logged(t, second.prune)
 	want = []string{
@@ -71,9 +70,7 @@ func TestJournalOfRuns(t *testing.T) {
 		`"msg"="All reports that exist are about to be deleted" "error"="there is nothing to report" "reports"=2 "why"="no policy for them any more: 2"`,
 		`"msg"="The reports are as the first scan found them" "created"=0 "updated"=0 "deleted"=2 "why"="no policy for them any more: 2" "reports"=0 "results"=0`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a start without policies (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "a start without policies (-want +got)")
 }
 
 // logged returns what a writer logs that loads, runs, and gets the results of a scan.
@@ -82,9 +79,7 @@ func (w *world) logged(t *testing.T, scan func()) []string {
 	log := &lines{}
 	ctx, cancel := context.WithCancel(log.into(t.Context()))
 	defer cancel()
-	if err := w.writer.Load(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.writer.Load(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- w.writer.Run(ctx) }()
 	scan()
@@ -119,21 +114,15 @@ func TestJournalCauses(t *testing.T) {
 		`"msg"="All reports that exist are about to be deleted" "error"="there is nothing to report" "reports"=2 ` + why,
 		`"msg"="Wrote reports" "created"=0 "updated"=0 "deleted"=2 ` + why + ` "reports"=0 "results"=0`,
 	}
-	if diff := cmp.Diff(want, log.taken()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, log.taken()), "-want +got")
 	other := s.world(t, Options{})
 	w.scanTwo()
 	w.flush(t)
 	other.load(t)
 	other.scanTwo()
-	if err := other.writer.Flush(log.into(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, other.writer.Flush(log.into(t.Context())))
 	want = []string{`"msg"="Wrote reports" "created"=1 "updated"=0 "deleted"=2 "why"="of another layout or API group: 2" "reports"=1 "results"=2`}
-	if diff := cmp.Diff(want, log.taken()); diff != "" {
-		t.Errorf("the other layout (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, log.taken()), "the other layout (-want +got)")
 }
 
 // TestJournalIsShort: however much is written, the log says so once a minute.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // reload gives the reports of a layout to another as a server would, in any order.
@@ -21,9 +22,7 @@ func (m *model) reload(t *testing.T, from *Layout, to *Layout) {
 	m.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, object := range all {
 		stored := kindOf(from.options.API, object.GetNamespace() != "").empty()
-		if err := json.Unmarshal([]byte(asJSON(t, object)), stored); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, json.Unmarshal([]byte(asJSON(t, object)), stored))
 		stored.SetUID("somebody")
 		stored.SetResourceVersion("17")
 		stored.SetLabels(with(stored.GetLabels(), "team", "a"))

@@ -14,15 +14,13 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // policyResults returns the series of the results by policy, and how many pairs have none.
 func policyResults(t *testing.T) map[string]float64 {
 	t.Helper()
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(legacyregistry.DefaultGatherer.Gather())(t)
 	series := map[string]float64{}
 	for _, family := range families {
 		if !strings.HasPrefix(family.GetName(), "docket_controller_policy_results") {
@@ -52,9 +50,7 @@ func TestPolicyResults(t *testing.T) {
 	step := func(name string, want map[string]float64) {
 		t.Helper()
 		l.observe()
-		if diff := cmp.Diff(want, policyResults(t)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, policyResults(t)), "%s (-want +got)", name)
 	}
 	own := policy.Identity{Kind: policy.NamespacedPolicy, Namespace: "a", Name: "p"}
 	for _, name := range []string{"x", "y"} {

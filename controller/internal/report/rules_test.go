@@ -15,6 +15,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // outcomes returns what reports say, as "rule subject outcome at seconds since the start".
@@ -31,9 +32,7 @@ func outcomes(l *Layout) []string {
 
 func wantOutcomes(t *testing.T, what string, l *Layout, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, outcomes(l)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, outcomes(l)), "%s (-want +got)", what)
 }
 
 func only(rules ...string) func(string) bool {

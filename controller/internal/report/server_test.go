@@ -50,12 +50,8 @@ func startServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	s := &server{config: config}
-	if s.client, err = dynamic.NewForConfig(s.config); err != nil {
-		t.Fatal(err)
-	}
-	if s.remote, err = newRemote(s.config); err != nil {
-		t.Fatal(err)
-	}
+	s.client = testkit.Must(dynamic.NewForConfig(s.config))(t)
+	s.remote = testkit.Must(newRemote(s.config))(t)
 	return s
 }
 
@@ -79,10 +75,7 @@ func (s *server) reports(t *testing.T, api API) []string {
 
 func (s *server) list(t *testing.T, api API) []report.Accessor {
 	t.Helper()
-	all, err := s.listAll(t.Context(), api)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(s.listAll(t.Context(), api))(t)
 	slices.SortStableFunc(all, func(a, b report.Accessor) int { return strings.Compare(keyOf(a).String(), keyOf(b).String()) })
 	return all
 }
@@ -208,27 +201,19 @@ func (s *server) world(t *testing.T, options Options) *world {
 	t.Helper()
 	config, g := s.through()
 	w := &world{server: s, layout: NewLayout(options), gateway: g}
-	var err error
-	w.writer, err = NewWriter(Config{Layout: w.layout, REST: config, Gather: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.writer = testkit.Must(NewWriter(Config{Layout: w.layout, REST: config, Gather: time.Second}))(t)
 	return w
 }
 
 // load is a start of the controller.
 func (w *world) load(t *testing.T) {
 	t.Helper()
-	if err := w.writer.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.writer.Load(t.Context()))
 }
 
 func (w *world) flush(t *testing.T) {
 	t.Helper()
-	if err := w.writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.writer.Flush(t.Context()))
 }
 
 // run runs the writer until the test, or what is returned, ends it.

@@ -19,23 +19,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func (s *server) get(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
-	object, err := s.policyReports().Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return object
+	return testkit.Must(s.policyReports().Get(t.Context(), name, metav1.GetOptions{}))(t)
 }
 
 // patch changes the report on policy a behind the writer's back.
 func (s *server) patch(t *testing.T, patch string) {
 	t.Helper()
-	if _, err := s.policyReports().Patch(t.Context(), "polr-ns-default-a", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.policyReports().Patch(t.Context(), "polr-ns-default-a", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 }
 
 func (s *server) create(t *testing.T, name string, labels map[string]any) {
@@ -43,9 +38,7 @@ func (s *server) create(t *testing.T, name string, labels map[string]any) {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport", "metadata": map[string]any{"name": name, "labels": labels},
 	}}
-	if _, err := s.policyReports().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.policyReports().Create(t.Context(), object, metav1.CreateOptions{}))(t)
 }
 
 // outcome returns the result of a report with one, or nothing.
@@ -80,9 +73,7 @@ func TestRepairs(t *testing.T) {
 	eventually(t, "a changed report is repaired", fine)
 
 	before := w.get(t, name).GetUID()
-	if err := w.policyReports().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.policyReports().Delete(t.Context(), name, metav1.DeleteOptions{}))
 	eventually(t, "a deleted report is made again", fine)
 	if w.get(t, name).GetUID() == before {
 		t.Error("the report was not deleted")
@@ -129,9 +120,7 @@ func TestConflicts(t *testing.T) {
 	if got := outcome(w.get(t, name)); got != "fail" {
 		t.Errorf("after a conflict the result is %q", got)
 	}
-	if err := w.policyReports().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.policyReports().Delete(t.Context(), name, metav1.DeleteOptions{}))
 	set(pass("r"))
 	w.flush(t)
 	if got := outcome(w.get(t, name)); got != "pass" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // admit gives results, and returns a function that reports whether they are decided.
@@ -26,9 +27,7 @@ func (u *unit) admit(items ...policy.Admitted) (decided func() bool) {
 
 func (u *unit) want(t *testing.T, what string, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(append([]string{}, want...), u.results.lines()); diff != "" {
-		t.Errorf("%s: %s", what, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(append([]string{}, want...), u.results.lines()), "%s", what)
 }
 
 // TestAdmittedWaitsForItsSubject: results count once an object with that UID and content is there,
@@ -111,9 +110,7 @@ func TestAdmittedGoesWithItsSubject(t *testing.T) {
 		}
 		u.admit(admitted(t, p, pod, 0, report.OutcomeFail), admitted(t, p, other, 0, report.OutcomeFail))
 		u.want(t, "before", "p a fail", "p b fail")
-		if err := u.pods.Delete(pod); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, u.pods.Delete(pod))
 		u.drain(t)
 		if late := u.admit(admitted(t, p, pod, 1, report.OutcomeFail)); !late() {
 			t.Error("results for a pod that is gone wait")
@@ -148,9 +145,7 @@ func TestAdmittedDeletion(t *testing.T) {
 	if decided() {
 		t.Error("a deletion that has not taken place is decided")
 	}
-	if err := u.pods.Delete(pod); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, u.pods.Delete(pod))
 	u.drain(t)
 	u.retryAdmitted()
 	u.want(t, "after its end")
@@ -171,9 +166,7 @@ func TestAdmittedWhileEvaluated(t *testing.T) {
 	u.are(unitNamed("b", false), p)
 	u.admit(admitted(t, p, pod, 0, report.OutcomeFail))
 	u.pods.finish(rs, todo)
-	if err := u.pods.Delete(pod); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, u.pods.Delete(pod))
 	u.queue.done(rs)
 	u.drain(t)
 	u.want(t, "after the end of the pod")
@@ -359,9 +352,5 @@ func TestTargetsAtAdmission(t *testing.T) {
 func testCounter(t *testing.T, outcome string) float64 {
 	t.Helper()
 	Register()
-	value, err := testutil.GetCounterMetricValue(admittedResults.WithLabelValues(outcome))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return testkit.Must(testutil.GetCounterMetricValue(admittedResults.WithLabelValues(outcome)))(t)
 }

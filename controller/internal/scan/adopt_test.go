@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // partPolicy is a policy of which the engine does not evaluate everything.
@@ -103,9 +104,7 @@ func TestAdoptedBesideEvaluated(t *testing.T) {
 	if ignored := u.admit(found(p, pod, 4, "r0", "fail")); ignored() {
 		t.Error("a rule that may be new is ignored at once")
 	}
-	if err := u.pods.Delete(pod); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, u.pods.Delete(pod))
 	u.drain(t)
 	u.want(t, "without the pod")
 }

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // hook sees requests before the control plane does.
@@ -57,10 +59,7 @@ type door struct {
 
 func newDoor(tb testing.TB, target string) *door {
 	tb.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	listener := testkit.Must((&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0"))(tb)
 	d := &door{listener: listener, target: strings.TrimPrefix(target, "https://"), conns: map[net.Conn]bool{}}
 	d.wait.Go(d.serve)
 	tb.Cleanup(func() {

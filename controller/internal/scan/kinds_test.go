@@ -17,6 +17,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestKindAppearsAndVanishes: resources of a new kind are evaluated, and their results go with
@@ -33,12 +34,8 @@ func TestKindAppearsAndVanishes(t *testing.T) {
 	r.want(t, "ClusterPolicy/widgets ConfigMap/widgets/", configMap)
 	widgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 	for range 2 {
-		if err := w.define(t.Context(), widgets); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.awaitKind(t.Context(), widgets); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, w.define(t.Context(), widgets))
+		testkit.NoError(t, w.awaitKind(t.Context(), widgets))
 		// A kind that has just come back may be missing once more.
 		eventually(t, func() string {
 			_, err := w.at(widgets, "widgets").Create(t.Context(), object("example.com/v1", "Widget", "widgets", "a"), metav1.CreateOptions{})
@@ -63,12 +60,8 @@ func TestPolicyKindAppearsAndVanishes(t *testing.T) {
 	r := w.scan(t)
 	r.rest(t)
 	validating := schema.GroupVersionResource{Group: "policies.kyverno.io", Version: "v1", Resource: "validatingpolicies"}
-	if err := w.define(t.Context(), validating); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.awaitKind(t.Context(), validating); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.define(t.Context(), validating))
+	testkit.NoError(t, w.awaitKind(t.Context(), validating))
 	p := policyObject(t, "engines", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
 	p.SetAPIVersion("policies.kyverno.io/v1")
 	p.SetKind("ValidatingPolicy")

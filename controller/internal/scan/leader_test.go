@@ -16,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestLeaderLater: a scanner that starts, and starts again, when the policies have been known for
@@ -69,12 +70,8 @@ func TestKindOfPoliciesIsBeingListed(t *testing.T) {
 	})
 	config, _ := w.support(t, r)
 	eventually(t, func() string { return errorText(config.Policies.Ready()) })
-	if err := w.define(t.Context(), kind); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.awaitKind(t.Context(), kind); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.define(t.Context(), kind))
+	testkit.NoError(t, w.awaitKind(t.Context(), kind))
 	p := policyObject(t, "p", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
 	p.SetAPIVersion("policies.kyverno.io/v1")
 	p.SetKind("NamespacedValidatingPolicy")
@@ -137,10 +134,7 @@ func TestAdmittedResults(t *testing.T) {
 	decided := make(chan string, 10)
 	admit := func(name string, o *unstructured.Unstructured, outcome report.Outcome) {
 		t.Helper()
-		content, err := policy.ContentOf(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testkit.Must(policy.ContentOf(o))(t)
 		r.scanner.Admit([]policy.Admitted{{
 			Policy: clusterPolicy("admitted"), Fingerprint: fingerprintOf(t, r, "admitted"), Resource: configMaps,
 			Subject: policy.ReferenceTo(o), Content: content, Time: time.Now(),

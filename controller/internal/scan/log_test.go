@@ -15,6 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestLogOfTheScanner: what is evaluated, when that is complete, and what policies do then, in few
@@ -51,7 +52,5 @@ func TestLogOfTheScanner(t *testing.T) {
 		`"level"=0 "msg"="Policies have changed" ` + extent + ` "new"=0 "changed"=10 "gone"=0`,
 		`"level"=0 "msg"="The periodic scan has queued every resource once" ` + extent + ` "waiting"=0 "interval"="1h0m0s"`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "-want +got")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestMetrics: all are there, and say what a scan has found. Not parallel, because the gauges are
@@ -57,10 +59,7 @@ func TestMetrics(t *testing.T) {
 // metricsText returns the metrics of the package, each line after a newline.
 func metricsText(tb testing.TB) string {
 	tb.Helper()
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	families := testkit.Must(legacyregistry.DefaultGatherer.Gather())(tb)
 	var text strings.Builder
 	for _, family := range families {
 		if !strings.HasPrefix(family.GetName(), "docket_controller_") {

@@ -16,16 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func testPod(tb testing.TB) *unstructured.Unstructured {
 	tb.Helper()
 	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON([]byte(`{"apiVersion": "v1", "kind": "Pod",
+	testkit.NoError(tb, o.UnmarshalJSON([]byte(`{"apiVersion": "v1", "kind": "Pod",
 		"metadata": {"name": "a", "namespace": "n", "uid": "1", "resourceVersion": "5", "labels": {"a": "b"}, "annotations": {"c": "d"}},
-		"spec": {"nodeName": "x", "priority": 7, "containers": [{"name": "main", "image": "i"}]}, "status": {"phase": "Running"}}`)); err != nil {
-		tb.Fatal(err)
-	}
+		"spec": {"nodeName": "x", "priority": 7, "containers": [{"name": "main", "image": "i"}]}, "status": {"phase": "Running"}}`)))
 	return o
 }
 
@@ -55,16 +54,10 @@ func TestPackHash(t *testing.T) {
 		"managed fields":   {set([]any{map[string]any{"manager": "a"}}, "metadata", "managedFields"), false, false},
 		"last applied":     {set("{}", "metadata", "annotations", policy.LastApplied), false, false},
 	} {
-		before, err := pack(testPod(t), detailAll, &codecOf{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := testkit.Must(pack(testPod(t), detailAll, &codecOf{}))(t)
 		changed := testPod(t)
 		test.change(changed)
-		after, err := pack(changed, detailAll, &codecOf{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := testkit.Must(pack(changed, detailAll, &codecOf{}))(t)
 		if content, status := after.content != before.content, after.status != before.status; content != test.content || status != test.status {
 			t.Errorf("%s: content differs %v, status differs %v", name, content, status)
 		}
@@ -89,17 +82,11 @@ func TestPackRoundTrip(t *testing.T) {
 			}
 			object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a"}})
 			object.SetAnnotations(map[string]string{"c": "d", policy.LastApplied: "{}"})
-			p, err := pack(object, d, &codecs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Must(pack(object, d, &codecs))(t)
 			if packs++; packs >= dictionaryAfter != (p.codec != nil) {
 				t.Fatalf("object %d is compressed: %v", packs, p.codec != nil)
 			}
-			got, err := p.unpack()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testkit.Must(p.unpack())(t)
 			if diff := cmp.Diff(want.Object, got.Object); diff != "" {
 				t.Error(diff)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cluster/shard"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // example is the pod in the comment on resourceState.
@@ -48,9 +49,7 @@ func (x *example) match(states ...*policyState) {
 
 func (x *example) update(t *testing.T, label string) {
 	t.Helper()
-	if err := x.pods.Update(unitPod("p", "1", label)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, x.pods.Update(unitPod("p", "1", label)))
 }
 
 // row is a line of the table.
@@ -125,19 +124,13 @@ func TestResourceStateExample(t *testing.T) {
 		{"C instead of A", func() { x.match(c) }, "{C1} done={A1 B2} stale=0 deleted=false due=C1 dropped=A"},
 		{"finished", func() { x.work(t) }, "{C1} done={C1} stale=0 deleted=false due= dropped="},
 		{"deleted", func() {
-			if err := x.pods.Delete(unitPod("p", "1", "z")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, x.pods.Delete(unitPod("p", "1", "z")))
 		}, "{C1} done={C1} stale=0 deleted=true due= dropped=C"},
 		{"finished", func() { x.work(t) }, "forgotten"},
 	} {
 		step.do()
-		if diff := cmp.Diff(step.want, x.row()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", step.what, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(step.want, x.row()), "%s (-want +got)", step.what)
 	}
 	want := "{A1 B1} done={A1 B1} stale=0 deleted=false due= dropped=\n{A1 B1} done={A1 B1} stale=2 deleted=false due=A1 B1 dropped="
-	if diff := cmp.Diff(want, during); diff != "" {
-		t.Errorf("while a worker had it (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, during), "while a worker had it (-want +got)")
 }

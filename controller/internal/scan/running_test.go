@@ -20,6 +20,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cluster/policies"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // running is a scanner at work.
@@ -87,10 +88,7 @@ func (r *running) lead(tb testing.TB, config scan.Config, changes ...func(*scan.
 	for _, change := range changes {
 		change(&config)
 	}
-	scanner, err := scan.New(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	scanner := testkit.Must(scan.New(config))(tb)
 	r.scanner = scanner
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan error, 1)
@@ -115,14 +113,8 @@ func (w *world) scanConfig(tb testing.TB, r *running) scan.Config {
 	if via == nil {
 		via = w.config
 	}
-	client, err := dynamic.NewForConfig(via)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(via)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(via))(tb)
+	kinds := testkit.Must(discovery.NewDiscoveryClientForConfig(via))(tb)
 	watcher := served.NewWatcher(served.Config{Discovery: kinds, Interval: r.discoveryInterval, Failed: scan.DiscoveryFailed})
 	set, err := policies.New(policies.Config{Client: client, Served: watcher, Compiler: r.compiler, Failed: scan.RequestFailed})
 	if err != nil {

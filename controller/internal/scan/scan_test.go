@@ -16,20 +16,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func policyObject(tb testing.TB, name string, s spec) *unstructured.Unstructured {
 	tb.Helper()
-	text, err := json.Marshal(map[string]any{
+	text := testkit.Must(json.Marshal(map[string]any{
 		"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": map[string]any{"name": name}, "spec": s,
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
 	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(text); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.NoError(tb, o.UnmarshalJSON(text))
 	return o
 }
 
@@ -329,9 +325,7 @@ func TestNoise(t *testing.T) {
 	status := podObject("noise", "a")
 	status.Object["status"] = map[string]any{"phase": "Running"}
 	status.SetResourceVersion("")
-	if _, err := w.at(pods, "noise").UpdateStatus(t.Context(), withVersion(t, w, status), metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.at(pods, "noise").UpdateStatus(t.Context(), withVersion(t, w, status), metav1.UpdateOptions{}))(t)
 	// A policy that is for the status makes it content for all.
 	eventually(t, func() string {
 		if r.compiler.count("ClusterPolicy/noise-status", "Pod/noise/a") == 0 {
@@ -343,10 +337,7 @@ func TestNoise(t *testing.T) {
 
 func withVersion(tb testing.TB, w *world, o *unstructured.Unstructured) *unstructured.Unstructured {
 	tb.Helper()
-	stored, err := w.at(pods, o.GetNamespace()).Get(context.WithoutCancel(tb.Context()), o.GetName(), metav1.GetOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	stored := testkit.Must(w.at(pods, o.GetNamespace()).Get(context.WithoutCancel(tb.Context()), o.GetName(), metav1.GetOptions{}))(tb)
 	stored.Object["status"] = o.Object["status"]
 	return stored
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cluster/shard"
 	"github.com/docket-project/docket/controller/internal/cluster/source"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const benchPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-%[1]d", "namespace": "team-%[2]d", "uid": "7f1c8a0e-0000-4000-8000-%012[1]d",
@@ -118,21 +119,14 @@ func fill(b *testing.B, k *kind, pods int) (size int) {
 	objects := make([]any, 0, pods)
 	for i := range pods {
 		o := &unstructured.Unstructured{}
-		if err := o.UnmarshalJSON(fmt.Appendf(nil, benchPod, i, i%100)); err != nil {
-			b.Fatal(err)
-		}
-		object, err := k.Transformer()(o)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.NoError(b, o.UnmarshalJSON(fmt.Appendf(nil, benchPod, i, i%100)))
+		object := testkit.Must(k.Transformer()(o))(b)
 		if p, ok := object.(*packed); ok {
 			size += len(p.data)
 		}
 		objects = append(objects, object)
 	}
-	if err := k.Replace(objects, ""); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, k.Replace(objects, ""))
 	return size
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/cluster/source"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // unitPolicy gives preset results.
@@ -231,16 +232,12 @@ func (u *unit) list(t *testing.T, objects ...*unstructured.Unstructured) {
 	for _, o := range objects {
 		list = append(list, o.DeepCopy())
 	}
-	if err := u.pods.Replace(list, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, u.pods.Replace(list, ""))
 }
 
 func (u *unit) update(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
-	if err := u.pods.Update(o.DeepCopy()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, u.pods.Update(o.DeepCopy()))
 }
 
 func unitNamed(name string, admission bool) unitPolicy {
@@ -250,10 +247,7 @@ func unitNamed(name string, admission bool) unitPolicy {
 // admitted is what a policy has said about a pod, second seconds after the start.
 func admitted(t *testing.T, p unitPolicy, o *unstructured.Unstructured, second int, outcomes ...report.Outcome) policy.Admitted {
 	t.Helper()
-	content, err := policy.ContentOf(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(policy.ContentOf(o))(t)
 	a := policy.Admitted{
 		Policy: p.Identity(), Fingerprint: p.fingerprint, Resource: unitPods.GroupVersionResource,
 		Subject: policy.ReferenceTo(o), Content: content, Time: time.Unix(int64(1_000_000+second), 0),

@@ -58,14 +58,8 @@ func TestMain(m *testing.M) {
 // newWorld returns the control plane.
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	config, err := shared.Config(defineKinds)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	config := testkit.Must(shared.Config(defineKinds))(tb)
+	client := testkit.Must(dynamic.NewForConfig(config))(tb)
 	return &world{config: config, client: client}
 }
 
@@ -141,31 +135,20 @@ func (w *world) at(gvr schema.GroupVersionResource, namespace string) dynamic.Re
 
 func (w *world) create(tb testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
 	tb.Helper()
-	created, err := w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return created
+	return testkit.Must(w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{}))(tb)
 }
 
 // update changes an object.
 func (w *world) update(tb testing.TB, gvr schema.GroupVersionResource, namespace, name string, change func(*unstructured.Unstructured)) {
 	tb.Helper()
-	object, err := w.at(gvr, namespace).Get(tb.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	object := testkit.Must(w.at(gvr, namespace).Get(tb.Context(), name, metav1.GetOptions{}))(tb)
 	change(object)
-	if _, err := w.at(gvr, namespace).Update(tb.Context(), object, metav1.UpdateOptions{}); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.Must(w.at(gvr, namespace).Update(tb.Context(), object, metav1.UpdateOptions{}))(tb)
 }
 
 func (w *world) remove(tb testing.TB, gvr schema.GroupVersionResource, namespace, name string) {
 	tb.Helper()
-	if err := w.at(gvr, namespace).Delete(tb.Context(), name, metav1.DeleteOptions{}); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.NoError(tb, w.at(gvr, namespace).Delete(tb.Context(), name, metav1.DeleteOptions{}))
 }
 
 // policy writes a cluster policy, which is deleted when the test ends, if not before.

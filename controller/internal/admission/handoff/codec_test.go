@@ -17,6 +17,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
@@ -50,14 +51,9 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("%d objects, %d items left", len(objects), left)
 	}
 	o := objects[0]
-	got, err := decode(o, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(decode(o, start))(t)
 	want := []policy.Admitted{items[0].Admitted, items[1].Admitted, items[2].Admitted}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("read is something else (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "read is something else (-want +got)")
 	if o.GetKind() != "EphemeralReport" || o.GetNamespace() != "default" || o.GetLabels()[managedByLabel] != "docket-controller" ||
 		o.GetLabels()[sourceLabel] != "fake" || o.GetLabels()[kindLabel] != "Pod" || o.GetAnnotations()[nameAnnotation] != "x" {
 		t.Errorf("the metadata are %v", o.Object["metadata"])
@@ -201,10 +197,7 @@ func TestDecodeTakesNothingOnTrust(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	objects, _ := encode([]Item{item("a", "default", "x", fails("r")), item("b", "default", "x")})
-	data, err := objects[0].MarshalJSON()
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := testkit.Must(objects[0].MarshalJSON())(f)
 	f.Add(data)
 	f.Add([]byte(`{"apiVersion":"reports.kyverno.io/v1","kind":"EphemeralReport","spec":{"owner":null,"results":[null]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

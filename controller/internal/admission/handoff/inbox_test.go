@@ -20,6 +20,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // sink takes what an inbox hands on.
@@ -86,9 +87,7 @@ func (a *api) write(t *testing.T, items ...Item) {
 	objects, _ := encode(items)
 	for _, object := range objects {
 		object.SetUID(types.UID("report-" + object.GetName()))
-		if _, err := at(a, object.GetNamespace()).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(at(a, object.GetNamespace()).Create(t.Context(), object, metav1.CreateOptions{}))(t)
 	}
 }
 
@@ -178,9 +177,7 @@ func TestInboxDeletesOnlyOurs(t *testing.T) { // It reads metrics that others co
 		if name == "foreign" {
 			object.SetLabels(map[string]string{managedByLabel: "kyverno"})
 		}
-		if _, err := at(a, "default").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(at(a, "default").Create(t.Context(), object, metav1.CreateOptions{}))(t)
 	}
 	a.write(t, item("a", "default", "x"))
 	a.inbox(t, s, maxHeld, nil, nil)

@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // everyStatus has Kyverno's reports include all outcomes, as its flags do by default.
@@ -59,10 +61,7 @@ func request(resource metav1.GroupVersionResource, kind metav1.GroupVersionKind)
 // asStored returns a report as a server has it.
 func asStored(t *testing.T, built reportskyverno.ReportInterface) *unstructured.Unstructured {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(built)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(runtime.DefaultUnstructuredConverter.ToUnstructured(built))(t)
 	o := &unstructured.Unstructured{Object: content}
 	o.SetName(built.GetGenerateName() + "x")
 	o.SetCreationTimestamp(metav1.Now())
@@ -72,10 +71,7 @@ func asStored(t *testing.T, built reportskyverno.ReportInterface) *unstructured.
 // decoded returns what is taken from a report, as "policy resource namespace/name uid rule=outcome …".
 func decoded(t *testing.T, o *unstructured.Unstructured) []string {
 	t.Helper()
-	items, err := decodeKyverno(o, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := testkit.Must(decodeKyverno(o, time.Now()))(t)
 	lines := []string{}
 	for _, item := range items {
 		if !item.Adopted || time.Since(item.Time) > time.Minute || time.Since(item.Time) < 0 {
@@ -262,9 +258,7 @@ func testLeavesKyvernosReports(t *testing.T) {
 	o.SetLabels(map[string]string{managedByLabel: kyvernoManager, sourceLabel: "admission", resourceLabel: "pods.v1"})
 	o.SetAnnotations(map[string]string{nameAnnotation: "web"})
 	o.Object["spec"] = map[string]any{"results": []any{map[string]any{"source": "kyverno", "policy": "c", "rule": "r", "result": "pass"}}}
-	if _, err := at(a, "default").Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(at(a, "default").Create(t.Context(), o, metav1.CreateOptions{}))(t)
 	a.write(t, item("a", "default", "x", fails("r")))
 	a.run(t, InboxConfig{Client: a, Sink: to.take, Clock: clock, Kyverno: true}, maxHeld)
 	eventually(t, "it is handed on", func() bool { return to.taken() == 1 })

@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // kyvernoReport is a report of Kyverno's reports controller, in the layout with one for each resource, or, without
@@ -31,10 +33,7 @@ import (
 func kyvernoReport(t *testing.T, name string, scope *corev1.ObjectReference, results ...openreportsv1alpha1.ReportResult) *unstructured.Unstructured {
 	t.Helper()
 	built := reportutils.NewPolicyReport("shop", name, scope, false, results...)
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(built.(*openreports.WgpolicyReportAdapter).PolicyReport)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(runtime.DefaultUnstructuredConverter.ToUnstructured(built.(*openreports.WgpolicyReportAdapter).PolicyReport))(t)
 	o := &unstructured.Unstructured{Object: content}
 	o.SetAPIVersion("wgpolicyk8s.io/v1alpha2")
 	o.SetKind("PolicyReport")
@@ -82,10 +81,7 @@ func testReplace(t *testing.T) {
 		})
 	}()
 	names := func() []string {
-		list, err := client.Resource(replaceable()[1]).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(client.Resource(replaceable()[1]).List(t.Context(), metav1.ListOptions{}))(t)
 		found := make([]string, 0, len(list.Items))
 		for k := range list.Items {
 			found = append(found, list.Items[k].GetName())

@@ -80,10 +80,7 @@ func (a *api) reports(tb testing.TB) []string {
 	tb.Helper()
 	var found []string
 	for _, namespaced := range []bool{false, true} {
-		list, err := a.Resource(resourceOf(namespaced)).List(context.WithoutCancel(tb.Context()), metav1.ListOptions{})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		list := testkit.Must(a.Resource(resourceOf(namespaced)).List(context.WithoutCancel(tb.Context()), metav1.ListOptions{}))(tb)
 		for i := range list.Items {
 			items, err := decode(&list.Items[i], start)
 			if err != nil {
@@ -189,11 +186,7 @@ func TestWhatCanNotBeWritten(t *testing.T) { // It reads metrics that others cou
 
 func count(t *testing.T, metric metrics.CounterMetric) float64 {
 	t.Helper()
-	value, err := testutil.GetCounterMetricValue(metric)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return testkit.Must(testutil.GetCounterMetricValue(metric))(t)
 }
 
 // TestOutage: everything waits, up to a bound, and is written later.

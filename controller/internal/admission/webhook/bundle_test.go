@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestBundleOfOthersStays: where somebody else writes it, it is left alone and serves new webhooks,
@@ -30,11 +32,7 @@ func TestBundleOfOthersStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitHooks(t, client, "inject", is(want))
-		have, err := read(t.Context(), client, "inject")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return have
+		return testkit.Must(read(t.Context(), client, "inject"))(t)
 	}
 	const rule = "inject.example.com/v1 gadgets CREATE,UPDATE"
 	have := reconcile("fail Ignore "+rule, errBundle)
@@ -42,9 +40,7 @@ func TestBundleOfOthersStays(t *testing.T) {
 		t.Error("cert-manager is not asked for a bundle")
 	}
 	have.Webhooks[0].ClientConfig.CABundle = []byte("injected")
-	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}))(t)
 	reconcile("fail Fail "+rule, nil)
 	s.policies = append(s.policies, enforcing(false, gadgets("inject")))
 	have = reconcile("fail Fail "+rule+" | igno Ignore "+rule, nil)
@@ -76,14 +72,9 @@ func TestMissingBundleIsSaid(t *testing.T) {
 	if got := <-events.Events; !strings.Contains(got, "Warning BundleMissing cert-manager has not written") || !strings.Contains(got, "docket-system/webhook") {
 		t.Errorf("the Event is %q", got)
 	}
-	have, err := read(t.Context(), client, "bundle")
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := testkit.Must(read(t.Context(), client, "bundle"))(t)
 	have.Webhooks[0].ClientConfig.CABundle = []byte("injected")
-	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}))(t)
 	if last = r.report(t.Context(), r.reconcile(t.Context()), last); last != "" || len(events.Events) != 0 {
 		t.Errorf("once it is there: %q, %d Events", last, len(events.Events))
 	}

@@ -15,29 +15,19 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // caller returns a certificate of an authority for a name.
 func caller(t *testing.T, authority *certificate.Pair, name string) tls.Certificate {
 	t.Helper()
-	pair, err := certificate.NewClient(authority, name, time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	pair := testkit.Must(certificate.NewClient(authority, name, time.Now(), day))(t)
+	return testkit.Must(tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM))(t)
 }
 
 func newAuthority(t *testing.T) *certificate.Pair {
 	t.Helper()
-	authority, err := certificate.NewAuthority("callers", time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority
+	return testkit.Must(certificate.NewAuthority("callers", time.Now(), day))(t)
 }
 
 // TestCallersNeedCertificate: of the authority in the file, with a name that is allowed, and as the file is

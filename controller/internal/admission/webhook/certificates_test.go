@@ -22,6 +22,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // replica returns the source of one replica.
@@ -39,9 +40,7 @@ func emptySecret() *corev1.Secret {
 func TestReplicasAgree(t *testing.T) {
 	t.Parallel()
 	client := cluster(t)
-	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), emptySecret(), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.CoreV1().Secrets("default").Create(t.Context(), emptySecret(), metav1.CreateOptions{}))(t)
 	for _, secret := range []string{"agree-empty", "agree-missing"} {
 		const replicas = 8
 		results, errs := make([]*rotation.Certificates, replicas), make([]error, replicas)
@@ -72,11 +71,7 @@ func TestRenewalIsFollowed(t *testing.T) {
 	one, other := replica(client, "follow", now), replica(client, "follow", now)
 	load := func(s rotation.Source) *rotation.Certificates {
 		t.Helper()
-		result, err := s.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
+		return testkit.Must(s.Load(t.Context()))(t)
 	}
 	before := load(one)
 	now.Step(rotation.ServingLifetime / 4 * 3)
@@ -92,11 +87,7 @@ func TestRenewalIsFollowed(t *testing.T) {
 func TestTrustedBy(t *testing.T) {
 	t.Parallel()
 	authority := func() *certificate.Pair {
-		pair, err := certificate.NewAuthority("test", time.Now(), day)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pair
+		return testkit.Must(certificate.NewAuthority("test", time.Now(), day))(t)
 	}
 	one, other := authority(), authority()
 	hooks := func(bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookConfiguration {

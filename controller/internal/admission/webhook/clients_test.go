@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testenv/tlsclients"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestOtherClients: OpenSSL, GnuTLS and Java check certificates in other ways than Go does. Here it is the one that
@@ -25,9 +25,7 @@ func TestOtherClients(t *testing.T) {
 	background(t, s.Run)
 	eventually(t, s.Ready)
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(caFile, s.CABundle(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(caFile, s.CABundle(), 0o600))
 	url := "https://" + strings.Replace(s.Address(), "127.0.0.1", "hook.default.svc", 1) + "/"
 	tlsclients.Check(t, tlsclients.Server{URL: url, CAFile: caFile}, "hello")
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func namespace(t *testing.T, client kubernetes.Interface, name string) {
@@ -195,10 +196,7 @@ func TestConditionsAreUnderstood(t *testing.T) {
 func replaceAuthority(t *testing.T, client kubernetes.Interface, server *Server, now *clocktesting.FakeClock) {
 	t.Helper()
 	authority := func() *x509.Certificate {
-		bundle, err := certificate.ParseBundle(secretData(t, client, "asks")[rotation.AuthorityKey])
-		if err != nil {
-			t.Fatal(err)
-		}
+		bundle := testkit.Must(certificate.ParseBundle(secretData(t, client, "asks")[rotation.AuthorityKey]))(t)
 		return bundle[len(bundle)-1] // The newest.
 	}
 	old := authority()
@@ -246,19 +244,13 @@ func replaceAuthority(t *testing.T, client kubernetes.Interface, server *Server,
 
 func secretData(t *testing.T, client kubernetes.Interface, name string) map[string][]byte {
 	t.Helper()
-	secret, err := client.CoreV1().Secrets("default").Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testkit.Must(client.CoreV1().Secrets("default").Get(t.Context(), name, metav1.GetOptions{}))(t)
 	return secret.Data
 }
 
 // servingIn returns the serving certificate that a Secret has.
 func servingIn(t *testing.T, data map[string][]byte) *x509.Certificate {
 	t.Helper()
-	pair, err := certificate.Parse(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := testkit.Must(certificate.Parse(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]))(t)
 	return pair.Certificate
 }

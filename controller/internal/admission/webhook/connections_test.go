@@ -17,15 +17,13 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/kit/connections"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // dialed opens a connection from an address of the machine itself.
 func dialed(t *testing.T, address, from string) net.Conn {
 	t.Helper()
-	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must((&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(t.Context(), "tcp", address))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -33,9 +31,7 @@ func dialed(t *testing.T, address, from string) net.Conn {
 // closed waits until the other side has closed a connection.
 func closed(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 		t.Errorf("the connection is not closed: %v", err)
 	}
@@ -139,17 +135,13 @@ func TestStreamsOfOneConnectionAreBounded(t *testing.T) {
 	eventually(t, s.Ready)
 	conn := tls.Client(dialed(t, s.Address(), "127.0.0.1"), &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", NextProtos: []string{"h2"}})
 	const emptySettings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+emptySettings); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+emptySettings))(t)
 	header := make([]byte, len(emptySettings))
 	if _, err := io.ReadFull(conn, header); err != nil || header[3] != 4 {
 		t.Fatalf("no settings but %v: %v", header, err)
 	}
 	settings := make([]byte, int(header[1])<<8|int(header[2]))
-	if _, err := io.ReadFull(conn, settings); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(io.ReadFull(conn, settings))(t)
 	const maxConcurrentStreams, initialWindow = 3, 4
 	got := map[uint16]uint32{}
 	for ; len(settings) > 0; settings = settings[6:] {

@@ -25,6 +25,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestConfigurationFollowsPoliciesAndIsPutRight(t *testing.T) {
@@ -46,28 +47,21 @@ func TestConfigurationFollowsPoliciesAndIsPutRight(t *testing.T) {
 	awaitHooks(t, client, name, is(both))
 
 	// Others change and delete it.
-	have, err := read(t.Context(), client, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := testkit.Must(read(t.Context(), client, name))(t)
 	wanted := have.DeepCopy()
 	have.Labels["others"], have.Webhooks[0].ClientConfig.CABundle = "stay", nil
 	have.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 	have.Webhooks = append(have.Webhooks, *have.Webhooks[0].DeepCopy())
 	have.Webhooks[2].Name = "third.example.com"
 	hooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	if _, err := hooks.Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(hooks.Update(t.Context(), have, metav1.UpdateOptions{}))(t)
 	awaitHooks(t, client, name, func(have *admissionregistrationv1.ValidatingWebhookConfiguration) string {
 		if have.Labels["others"] != "stay" {
 			return "a label of others is gone"
 		}
 		return cmp.Diff(wanted.Webhooks, have.Webhooks)
 	})
-	if err := hooks.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, hooks.Delete(t.Context(), name, metav1.DeleteOptions{}))
 	ship(t, client, name)
 	awaitHooks(t, client, name, is(both))
 
@@ -103,9 +97,7 @@ func TestUnchangedConfigurationIsNotWritten(t *testing.T) {
 		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
 	}
 	namespace(t, client, "a")
-	if _, err := client.DiscoveryV1().EndpointSlices("a").Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.DiscoveryV1().EndpointSlices("a").Create(t.Context(), slice, metav1.CreateOptions{}))(t)
 	ship(t, client, "unchanged")
 	one, other := NewRegistrar(config), NewRegistrar(second)
 	if err := one.reconcile(t.Context()); err != nil {
@@ -116,9 +108,7 @@ func TestUnchangedConfigurationIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []*Registrar{one, other, one} {
-		if err := r.reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, r.reconcile(t.Context()))
 	}
 	after, err := read(t.Context(), client, "unchanged")
 	if err != nil || after.ResourceVersion != before.ResourceVersion || len(after.Webhooks) != 2 {
@@ -168,17 +158,11 @@ func TestNothingIsRegisteredBeforeSomebodyAnswers(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s-1", Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
 		Endpoints:  []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: new(false)}}},
 	}
-	if _, err := client.DiscoveryV1().EndpointSlices("n").Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.DiscoveryV1().EndpointSlices("n").Create(t.Context(), slice, metav1.CreateOptions{}))(t)
 	nothing("endpoint not ready", errWaiting)
 	slice.Endpoints[0].Conditions.Ready = new(true)
-	if _, err := client.DiscoveryV1().EndpointSlices("n").Update(t.Context(), slice, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.DiscoveryV1().EndpointSlices("n").Update(t.Context(), slice, metav1.UpdateOptions{}))(t)
+	testkit.NoError(t, r.reconcile(t.Context()))
 	awaitHooks(t, client, "early", is("fail Fail early.example.com/v1 gadgets CREATE,UPDATE"))
 
 	// Once it is there, a replica that does not serve can still take all away, and nothing else.
@@ -260,15 +244,10 @@ func TestQuarrelIsSlow(t *testing.T) {
 	r := NewRegistrar(config)
 	var pauses []string
 	for i := range 8 {
-		if err := r.reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, r.reconcile(t.Context()))
 		pauses = append(pauses, r.soon().String())
 		now.Step(r.soon())
-		have, err := read(t.Context(), client, "quarrel")
-		if err != nil {
-			t.Fatal(err)
-		}
+		have := testkit.Must(read(t.Context(), client, "quarrel"))(t)
 		have.Webhooks[0].FailurePolicy, have.ResourceVersion = new(admissionregistrationv1.Ignore), fmt.Sprint(i)
 		if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
@@ -296,13 +275,9 @@ func TestOwner(t *testing.T) {
 		if uid != "" {
 			role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "docket:controller", UID: uid}}
 			_ = client.Tracker().Delete(rbacv1.SchemeGroupVersion.WithResource("clusterroles"), "", role.Name)
-			if err := client.Tracker().Add(role); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, client.Tracker().Add(role))
 		}
-		if err := r.reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, r.reconcile(t.Context()))
 		want := []metav1.OwnerReference{other}
 		if uid != "" {
 			want = append(want, metav1.OwnerReference{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "docket:controller", UID: uid})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // api is what an API serves: by group version, resource:Kind, cluster-scoped ones with a +.
@@ -251,10 +252,7 @@ func BenchmarkRules(b *testing.B) {
 			serving[version] = append(serving[version], fmt.Sprintf("things%d:Thing%d", r, r))
 		}
 	}
-	catalog, err := served.Discover(serving, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	catalog := testkit.Must(served.Discover(serving, nil))(b)
 	policies := []policy.Policy{enforcing(true, policy.Target{Group: "*", Version: "*", Kind: "*"})}
 	for i := range 300 {
 		policies = append(policies, enforcing(true, policy.Target{Group: "*", Version: "*", Kind: fmt.Sprintf("Thing%d", i%20)}))

@@ -22,6 +22,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/certificate/rotation"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 const day = 24 * time.Hour
@@ -29,14 +30,8 @@ const day = 24 * time.Hour
 // issue writes a new pair, and its authority if that is wanted, into a directory.
 func issue(t *testing.T, dir string, withAuthority bool) *x509.CertPool {
 	t.Helper()
-	ca, err := certificate.NewAuthority("test", time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := certificate.NewServing(ca, []string{"127.0.0.1"}, time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca := testkit.Must(certificate.NewAuthority("test", time.Now(), day))(t)
+	pair := testkit.Must(certificate.NewServing(ca, []string{"127.0.0.1"}, time.Now(), day))(t)
 	put(t, dir, corev1.TLSPrivateKeyKey, pair.KeyPEM)
 	put(t, dir, corev1.TLSCertKey, pair.CertificatePEM)
 	if withAuthority {
@@ -49,9 +44,7 @@ func issue(t *testing.T, dir string, withAuthority bool) *x509.CertPool {
 
 func put(t *testing.T, dir, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 }
 
 // call asks the server over a connection of its own, and returns the version of HTTP.
@@ -84,11 +77,7 @@ func newTestServer(t *testing.T, config Config) *Server {
 	if config.Handler == nil {
 		config.Handler = echo()
 	}
-	s, err := NewServer(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return testkit.Must(NewServer(t.Context(), config))(t)
 }
 
 func TestServerFollowsFiles(t *testing.T) {
@@ -178,9 +167,7 @@ func TestServerDrains(t *testing.T) {
 		return nil
 	})
 	for range 3 {
-		if _, err := call(t.Context(), s.Address(), &tls.Config{RootCAs: roots}); err != nil {
-			t.Fatalf("while draining: %v", err)
-		}
+		testkit.Must(call(t.Context(), s.Address(), &tls.Config{RootCAs: roots}))(t)
 	}
 	slow := make(chan error, 1)
 	go func() {

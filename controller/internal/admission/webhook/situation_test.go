@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // gadgets are not served: what is registered for them disturbs no other test.
@@ -71,10 +72,7 @@ func newSituation(t *testing.T, policies ...policy.Policy) *situation {
 
 func testBundle(t *testing.T) []byte {
 	t.Helper()
-	authority, err := certificate.NewAuthority("test", time.Now(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := testkit.Must(certificate.NewAuthority("test", time.Now(), day))(t)
 	return authority.CertificatePEM
 }
 

@@ -34,21 +34,14 @@ func TestMain(m *testing.M) {
 // clusterConfig returns the way to the control plane.
 func clusterConfig(tb testing.TB) *rest.Config {
 	tb.Helper()
-	config, err := controlPlane.Config(nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	config := testkit.Must(controlPlane.Config(nil))(tb)
 	return rest.CopyConfig(config)
 }
 
 // cluster returns a client of the control plane.
 func cluster(tb testing.TB) kubernetes.Interface {
 	tb.Helper()
-	client, err := kubernetes.NewForConfig(clusterConfig(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
+	return testkit.Must(kubernetes.NewForConfig(clusterConfig(tb)))(tb)
 }
 
 // eventually waits until check has no complaint.

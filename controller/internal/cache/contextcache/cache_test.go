@@ -15,6 +15,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func (w *world) ingress(tb testing.TB, name string, hosts ...string) {
@@ -45,9 +46,7 @@ resource:
 	isReady(t, cache)
 	w.ingress(t, "b", "c.example")
 	gets(t, cache, hosts, []any{"a.example", "b.example", "c.example"})
-	if err := w.at(ingresses, w.name).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.at(ingresses, w.name).Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	gets(t, cache, hosts, []any{"c.example"})
 
 	status := w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
@@ -147,9 +146,7 @@ func TestEntryIsDeletedWhileInUse(t *testing.T) {
 	refuses(t, cache, policy.Query{Entry: id}, id.Name, "create it")
 	w.entry(t, cachedEntries, "e", "resource: {kind: configmaps, namespace: "+w.name+"}")
 	gets(t, cache, policy.Query{Entry: id, Expression: "kind"}, "ConfigMapList")
-	if err := w.at(cachedEntries, "").Delete(t.Context(), id.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.at(cachedEntries, "").Delete(t.Context(), id.Name, metav1.DeleteOptions{}))
 	refuses(t, cache, policy.Query{Entry: id}, "there is no CachedContextEntry", "create it")
 }
 
@@ -206,9 +203,7 @@ func TestSubscribersAreToldOfChanges(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: id, Expression: "length(items)"}, 1.0)
 	patch := func(text string, sub ...string) {
 		t.Helper()
-		if _, err := w.at(ingresses, w.name).Patch(t.Context(), "a", types.MergePatchType, []byte(text), metav1.PatchOptions{}, sub...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.at(ingresses, w.name).Patch(t.Context(), "a", types.MergePatchType, []byte(text), metav1.PatchOptions{}, sub...))(t)
 	}
 	subscriber.forget()
 	patch(`{"spec":{"rules":[{"host":"b.example"}]}}`)

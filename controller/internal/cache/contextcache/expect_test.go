@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // eventually waits until check returns nil.
@@ -123,10 +124,7 @@ func (w *world) shows(tb testing.TB, gvr schema.GroupVersionResource, id policy.
 // metric returns the sum of the samples of a metric of the world's caches whose labels have these values.
 func (w *world) metric(tb testing.TB, name string, labels ...string) float64 {
 	tb.Helper()
-	families, err := w.registry.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	families := testkit.Must(w.registry.Gather())(tb)
 	sum := 0.0
 	for _, family := range families {
 		if family.GetName() != "docket_controller_context_cache_"+name {

@@ -11,14 +11,13 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // data changes the content of a config map.
 func (w *world) data(tb testing.TB, name, patch string) {
 	tb.Helper()
-	if _, err := w.at(configMaps, w.name).Patch(tb.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.Must(w.at(configMaps, w.name).Patch(tb.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(tb)
 }
 
 // TestEntriesKeepWhatIsSelected by the API server and here, while objects come into the selection and leave it.
@@ -67,9 +66,7 @@ func TestFilterThatFails(t *testing.T) {
 	w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
 	w.data(t, "one", `{"data":null}`)
 	refuses(t, cache, policy.Query{Entry: id, Expression: "items"}, "filter", w.name+"/one")
-	if err := w.at(configMaps, w.name).Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.at(configMaps, w.name).Delete(t.Context(), "one", metav1.DeleteOptions{}))
 	gets(t, cache, policy.Query{Entry: id, Expression: "items"}, []any{})
 }
 

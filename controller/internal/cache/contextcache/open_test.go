@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // of returns a query of a policy in a namespace.
@@ -70,7 +71,5 @@ func TestStaticEntriesAreClosedToNamespacedPolicies(t *testing.T) {
 
 func (w *world) patch(t *testing.T, resource schema.GroupVersionResource, name, patch string) {
 	t.Helper()
-	if _, err := w.client.Resource(resource).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.client.Resource(resource).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 }

@@ -16,23 +16,20 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func defined(tb testing.TB, kind, spec string) *definition {
 	tb.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(spec), &fields); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.NoError(tb, yaml.Unmarshal([]byte(spec), &fields))
 	// As a client of the API decodes it.
 	text, err := (&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "spec": fields}}).MarshalJSON()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := object.UnmarshalJSON(text); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.NoError(tb, object.UnmarshalJSON(text))
 	object.SetName("x")
 	return define(object, table.NewEngine(jmespath.NewFunctionCaller()))
 }

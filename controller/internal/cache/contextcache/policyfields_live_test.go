@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestPoliciesWithoutTheFields: the definition that is served is looked at once it appears.
@@ -16,17 +18,12 @@ func TestPoliciesWithoutTheFields(t *testing.T) {
 	w := newWorld(t)
 	w.cache(t)
 	kind := customKind("kyverno.io", "ClusterPolicy", "clusterpolicies", "Cluster", "v1")
-	versions, _, err := unstructured.NestedSlice(kind.Object, "spec", "versions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	versions, _ := testkit.Must2(unstructured.NestedSlice(kind.Object, "spec", "versions"))(t)
 	version, _ := versions[0].(map[string]any)
 	version["schema"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
 		"spec": map[string]any{"type": "object", "properties": map[string]any{"rules": map[string]any{"type": "array", "items": map[string]any{"type": "object"}}}},
 	}}}
-	if err := unstructured.SetNestedSlice(kind.Object, versions, "spec", "versions"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, unstructured.SetNestedSlice(kind.Object, versions, "spec", "versions"))
 	w.create(t, crds, kind)
 	eventually(t, func() error {
 		if count := w.metric(t, "dropped_fields"); count != 3 {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestFieldsThatAnAPIDrops promises the fields that a schema does not have. Kyverno's has no such field.
@@ -32,28 +34,18 @@ func TestFieldsThatAnAPIDrops(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", test.context, err)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.context, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.want, got), "%s (-want +got)", test.context)
 	}
 	got, err := droppedFields([]byte(`{"components":{"schemas":{"io.kyverno.v1.ClusterPolicy":{"properties":{"spec":{"x-kubernetes-preserve-unknown-fields":true}}}}}}`))
 	if err != nil || len(got) != 0 {
 		t.Errorf("a schema that keeps all: %v, %v", got, err)
 	}
-	text, err := os.ReadFile("../../../../deploy/chart/controller/crds/clusterpolicies.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("../../../../deploy/chart/controller/crds/clusterpolicies.yaml"))(t)
 	var ours apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(text, &ours); err != nil {
-		t.Fatal(err)
-	}
-	document, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": map[string]any{
+	testkit.NoError(t, yaml.Unmarshal(text, &ours))
+	document := testkit.Must(json.Marshal(map[string]any{"components": map[string]any{"schemas": map[string]any{
 		"io.kyverno.v1.ClusterPolicy": ours.Spec.Versions[0].Schema.OpenAPIV3Schema,
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}))(t)
 	if got, err := droppedFields(document); err != nil || len(got) != 0 {
 		t.Errorf("our own definition: %v, %v", got, err)
 	}

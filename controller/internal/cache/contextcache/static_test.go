@@ -16,6 +16,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // documents are the objects of YAML documents, as a scan of files gives them.
@@ -30,9 +31,7 @@ func read(tb testing.TB, text string) []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), object); err != nil {
-			tb.Fatal(err)
-		}
+		testkit.NoError(tb, yaml.Unmarshal([]byte(document), object))
 		list = append(list, object)
 	}
 	return list

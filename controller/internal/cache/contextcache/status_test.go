@@ -17,6 +17,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // The definition of the kind has all that is written: the API server drops what it doesn't know.
@@ -27,10 +28,7 @@ func TestStatusIsWhatTheDefinitionHas(t *testing.T) {
 	id := w.entry(t, cachedEntries, "e", w.maps("configmaps"))
 	w.cache(t)
 	w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
-	object, err := w.at(cachedEntries, "").Get(t.Context(), id.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(w.at(cachedEntries, "").Get(t.Context(), id.Name, metav1.GetOptions{}))(t)
 	for _, path := range [][]string{
 		{"observedGeneration"}, {"lastRefreshTime"}, {"resource", "group"}, {"resource", "version"}, {"resource", "resource"}, {"objects"}, {"bytes"},
 	} {
@@ -45,9 +43,7 @@ func TestStatusKeepsConditionsOfOthersAndFollowsTheSpec(t *testing.T) {
 	w := newWorld(t)
 	id := w.entry(t, cachedEntries, "e", w.maps("configmaps"))
 	others := []byte(`{"status":{"conditions":[{"type":"Reviewed","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
-	if _, err := w.at(cachedEntries, "").Patch(t.Context(), id.Name, types.MergePatchType, others, metav1.PatchOptions{}, "status"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.at(cachedEntries, "").Patch(t.Context(), id.Name, types.MergePatchType, others, metav1.PatchOptions{}, "status"))(t)
 	cache := w.cache(t)
 	gets(t, cache, policy.Query{Entry: id, Expression: "kind"}, "ConfigMapList")
 	status := w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
@@ -55,9 +51,7 @@ func TestStatusKeepsConditionsOfOthersAndFollowsTheSpec(t *testing.T) {
 		t.Errorf("%+v", status.Conditions)
 	}
 	next := []byte(`{"spec":{"resource":{"kind":"nothing"}}}`)
-	if _, err := w.at(cachedEntries, "").Patch(t.Context(), id.Name, types.MergePatchType, next, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.at(cachedEntries, "").Patch(t.Context(), id.Name, types.MergePatchType, next, metav1.PatchOptions{}))(t)
 	refuses(t, cache, policy.Query{Entry: id}, "nothing")
 	status = w.shows(t, cachedEntries, id, contextcache.ReasonInvalid)
 	if status.ObservedGeneration != 2 || status.Objects != nil || status.Bytes != nil || status.Resource != nil || status.LastRefreshTime != nil {
@@ -91,10 +85,7 @@ func TestEntriesWorkOnceTheirKindsAreServed(t *testing.T) {
 	w := newWorld(t)
 	w.configMap(t, "one", nil)
 	id := w.entry(t, cachedEntries, "e", w.maps("configmaps"))
-	kinds, err := discovery.NewDiscoveryClientForConfig(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := testkit.Must(discovery.NewDiscoveryClientForConfig(w.config))(t)
 	lister := &hiding{DiscoveryInterface: kinds, group: policy.KyvernoGroup}
 	lister.hidden.Store(true)
 	watcher := served.NewWatcher(served.Config{Discovery: lister, Interval: 50 * time.Millisecond})

@@ -50,9 +50,7 @@ func TestKindThatAppearsLaterAndGoes(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: id, Expression: "[kind, length(items)]"}, []any{"GizmoList", 0.0})
 	w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
 
-	if err := w.at(crds, "").Delete(t.Context(), plural+".later.test", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.at(crds, "").Delete(t.Context(), plural+".later.test", metav1.DeleteOptions{}))
 	refuses(t, cache, policy.Query{Entry: id}, "no kind or plural")
 	w.shows(t, cachedEntries, id, contextcache.ReasonInvalid)
 }
@@ -65,9 +63,7 @@ func TestKindThatSeveralGroupsHave(t *testing.T) {
 	}
 	w.create(t, crds, customKind("core.twice.test", "ConfigMap", "configmaps", "Namespaced", "v1"))
 	for _, group := range []string{"a.twice.test", "b.twice.test"} {
-		if err := w.awaitKind(t.Context(), schema.GroupVersionResource{Group: group, Version: "v1", Resource: "doublets"}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, w.awaitKind(t.Context(), schema.GroupVersionResource{Group: group, Version: "v1", Resource: "doublets"}))
 	}
 	ambiguous := w.entry(t, cachedEntries, "ambiguous", "resource: {kind: doublets}")
 	named := w.entry(t, cachedEntries, "named", "resource: {kind: doublets, group: b.twice.test}")
@@ -94,14 +90,8 @@ func TestKindThatSeveralGroupsHave(t *testing.T) {
 // firstGroup returns the group that the API prefers.
 func (w *world) firstGroup(tb testing.TB, groups ...string) string {
 	tb.Helper()
-	client, err := discovery.NewDiscoveryClientForConfig(w.config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	list, err := client.ServerGroups()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	client := testkit.Must(discovery.NewDiscoveryClientForConfig(w.config))(tb)
+	list := testkit.Must(client.ServerGroups())(tb)
 	for i := range list.Groups {
 		if slices.Contains(groups, list.Groups[i].Name) {
 			return list.Groups[i].Name
@@ -239,9 +229,7 @@ func TestAPIServerRestart(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: other, Expression: "kind"}, "SecretList")
 	w.gate.set("", always(errors.New("connection refused")))
 	w.configMap(t, "two", nil)
-	if err := w.at(cachedEntries, "").Delete(t.Context(), other.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.at(cachedEntries, "").Delete(t.Context(), other.Name, metav1.DeleteOptions{}))
 	third := w.entry(t, cachedEntries, "third", w.maps("configmaps"))
 	gets(t, cache, names, []any{"one"})
 	w.gate.set("", nil)

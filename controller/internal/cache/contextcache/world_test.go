@@ -158,14 +158,8 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	config, err := shared.Config(defineKinds)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	server, err := newServer(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	config := testkit.Must(shared.Config(defineKinds))(tb)
+	server := testkit.Must(newServer(config))(tb)
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(tb.Name()))
 	name = strings.TrimRight(name[:min(len(name), 60)], "-")
 	w := &world{
@@ -307,23 +301,14 @@ func (w *world) cache(tb testing.TB, change ...func(*contextcache.Config)) *cont
 	tb.Helper()
 	config := rest.CopyConfig(w.config)
 	config.Wrap(w.gate.wrap)
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	client := testkit.Must(dynamic.NewForConfig(config))(tb)
+	kinds := testkit.Must(discovery.NewDiscoveryClientForConfig(config))(tb)
 	watcher := served.NewWatcher(served.Config{Discovery: kinds, Interval: 100 * time.Millisecond})
 	settings := contextcache.Config{Client: client, REST: kinds.RESTClient(), Served: watcher, Engine: engine(), Metrics: w.metrics}
 	for _, c := range change {
 		c(&settings)
 	}
-	cache, err := contextcache.New(settings)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	cache := testkit.Must(contextcache.New(settings))(tb)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { watcher.Run(ctx) })
@@ -354,10 +339,7 @@ func (w *world) at(gvr schema.GroupVersionResource, namespace string) dynamic.Re
 // create writes an object that is deleted when the test ends, if not before.
 func (w *world) create(tb testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
 	tb.Helper()
-	created, err := w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	created := testkit.Must(w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{}))(tb)
 	tb.Cleanup(func() {
 		err := w.at(gvr, object.GetNamespace()).Delete(context.WithoutCancel(tb.Context()), object.GetName(), metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -388,9 +370,7 @@ func (w *world) entry(tb testing.TB, gvr schema.GroupVersionResource, name, spec
 func (w *world) entryObject(tb testing.TB, gvr schema.GroupVersionResource, kind, name, spec string) *unstructured.Unstructured {
 	tb.Helper()
 	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(spec), &fields); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.NoError(tb, yaml.Unmarshal([]byte(spec), &fields))
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": gvr.GroupVersion().String(), "kind": kind, "spec": fields,
 		"metadata": map[string]any{"name": w.name + "-" + name, "labels": map[string]any{"test": w.name}},

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // contentOf returns the names of the objects of an index by their keys.
@@ -65,10 +67,7 @@ func TestIndexHasWhatTheTableHas(t *testing.T) {
 			table.Put(mustPack(t, keyed("s", name, keys...)))
 			want["s/"+name] = keys
 		}
-		index, err := table.Index(t.Context(), "spec.keys")
-		if err != nil {
-			t.Fatal(err)
-		}
+		index := testkit.Must(table.Index(t.Context(), "spec.keys"))(t)
 		content := map[any][]string{}
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			for _, key := range want[name] {
@@ -85,9 +84,7 @@ func TestIndexHasWhatTheTableHas(t *testing.T) {
 		}
 	}
 	for i, r := range readings {
-		if diff := cmp.Diff(r.content, contentOf(t, r.index)); diff != "" {
-			t.Errorf("reading %d has changed (-was +is):\n%s", i, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(r.content, contentOf(t, r.index)), "reading %d has changed (-was +is)", i)
 	}
 }
 
@@ -110,9 +107,7 @@ func TestKeysOfAnIndex(t *testing.T) {
 			t.Errorf("%s: %v", expression, err)
 			continue
 		}
-		if diff := cmp.Diff(want, contentOf(t, index)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", expression, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(want, contentOf(t, index)), "%s (-want +got)", expression)
 		for _, none := range []any{"none", nil, anyKey{}, failedKey{}, []any{}} {
 			if found, err := index.Find(none); found != nil || err != nil {
 				t.Errorf("%s: %v has %v, %v", expression, none, found, err)

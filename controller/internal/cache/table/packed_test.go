@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // decodedAlike compares with encoding/json.
@@ -42,10 +43,7 @@ func TestDecodesLikeEncodingJSON(t *testing.T) {
 	}
 	m := made{rand.New(rand.NewSource(1))}
 	for range 500 {
-		text, err := json.Marshal(m.value(4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.Marshal(m.value(4)))(t)
 		decodedAlike(t, text)
 	}
 }
@@ -81,10 +79,7 @@ func TestDecodesOnlyWhatIsNeeded(t *testing.T) {
 		"map(&c, a.b) | [0]":     `{"a":{"b":[{"c":1,"d":"x]}\\"},{"c":2}]}}`,
 		"a.b[*].[c] | [0] | [0]": `{"a":{"b":[{"c":1},{"c":2}]}}`,
 	} {
-		parsed, err := parse(expression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := testkit.Must(parse(expression))(t)
 		value, err := decode(text, needOf(parsed))
 		if err != nil {
 			t.Fatalf("%s: %v", expression, err)
@@ -92,9 +87,7 @@ func TestDecodesOnlyWhatIsNeeded(t *testing.T) {
 		var got bytes.Buffer
 		encoder := json.NewEncoder(&got)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(value); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, encoder.Encode(value))
 		if string(bytes.TrimSpace(got.Bytes())) != want {
 			t.Errorf("%s: %s, want %s", expression, got.String(), want)
 		}
@@ -107,10 +100,7 @@ func TestWhatObjectsHaveInCommonIsDecodedOnce(t *testing.T) {
 	var ports []any
 	for i := range 100 {
 		packed := mustPack(t, service(i, 0))
-		want, err := packed.value(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(packed.value(nil))(t)
 		got, err := decodeAlike(packed.data, known)
 		if err != nil || !reflect.DeepEqual(got, any(want)) {
 			t.Fatalf("%v, %v, want %v", got, err, want)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/kyverno/go-jmespath"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // thing is a small object.
@@ -27,11 +29,7 @@ func thing(namespace, name, host string) map[string]any {
 
 func search(t testing.TB, table *Table, shape Shape, expression string, aliases ...string) any {
 	t.Helper()
-	value, err := table.Search(t.Context(), shape, expression, aliases...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return testkit.Must(table.Search(t.Context(), shape, expression, aliases...))(t)
 }
 
 func searchText(t testing.TB, table *Table, shape Shape, expression string, aliases ...string) string {
@@ -235,9 +233,7 @@ func TestErrorsNameTheExpression(t *testing.T) {
 	}
 	e := newEngine()
 	for i := range 5000 {
-		if _, err := e.Compile(fmt.Sprintf("items[?metadata.name == 'n%d'].metadata.labels", i)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(e.Compile(fmt.Sprintf("items[?metadata.name == 'n%d'].metadata.labels", i)))(t)
 	}
 	if bytes := e.compiled.cost; bytes > maxExpressions || bytes < maxExpressions/2 {
 		t.Errorf("compiled expressions take %d bytes", bytes)

@@ -9,6 +9,8 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // all returns the objects of a snapshot.
@@ -83,7 +85,7 @@ func applied(t *testing.T, before, after *snapshot) {
 		if !slices.Equal(old[run.from:at], run.before) {
 			t.Fatal("a difference is not about what it says")
 		}
-		err := run.each(func(was, is *Packed) error {
+		testkit.NoError(t, run.each(func(was, is *Packed) error {
 			if was != nil && is != nil && compareObjects(was, is) != 0 {
 				t.Fatal("two objects are taken for one")
 			}
@@ -91,10 +93,7 @@ func applied(t *testing.T, before, after *snapshot) {
 				got = append(got, is)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if got = append(got, old[at:]...); !slices.Equal(got, after.all()) {
 		t.Fatal("differences don't make the one of the other")

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // The numbers of objects in https://github.com/kyverno/kyverno/issues/4459.
@@ -126,11 +128,7 @@ func measure(b *testing.B, before, ask func(i int)) {
 
 func ask(b *testing.B, t *Table, expression string) any {
 	b.Helper()
-	value, err := t.Search(context.Background(), List, expression)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return value
+	return testkit.Must(t.Search(context.Background(), List, expression))(b)
 }
 
 // BenchmarkRepeated asks the same again and again, while an Ingress gets another host before each
@@ -224,10 +222,7 @@ func resident(b *testing.B) float64 {
 	if err != nil {
 		b.Skip(err)
 	}
-	pages, err := strconv.ParseFloat(strings.Fields(string(text))[1], 64)
-	if err != nil {
-		b.Fatal(err)
-	}
+	pages := testkit.Must(strconv.ParseFloat(strings.Fields(string(text))[1], 64))(b)
 	return pages * float64(os.Getpagesize()) / (1 << 20)
 }
 

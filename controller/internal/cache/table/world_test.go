@@ -15,6 +15,8 @@ import (
 
 	"github.com/kyverno/go-jmespath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // functions are some beside the library's.
@@ -40,11 +42,7 @@ func newEngine() *Engine { return NewEngine(functions(), "random") }
 
 func mustPack(t testing.TB, object map[string]any) *Packed {
 	t.Helper()
-	packed, err := Pack(&unstructured.Unstructured{Object: object})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return packed
+	return testkit.Must(Pack(&unstructured.Unstructured{Object: object}))(t)
 }
 
 // world is a table and what it should have.
@@ -109,19 +107,14 @@ func (w *world) data(t testing.TB, shape Shape) any {
 
 func textOf(t testing.TB, value any) string {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(value))(t)
 	return string(text)
 }
 
 func clone(t testing.TB, value any) any {
 	t.Helper()
 	var cloned any
-	if err := json.Unmarshal([]byte(textOf(t, value)), &cloned); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(textOf(t, value)), &cloned))
 	return cloned
 }
 

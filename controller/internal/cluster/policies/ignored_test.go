@@ -56,10 +56,7 @@ func TestIgnoredExceptionsSaySo(t *testing.T) {
 	}
 	set.publish(snapshot("a", "b"))
 	next()
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(legacyregistry.DefaultGatherer.Gather())(t)
 	found := map[string]bool{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {

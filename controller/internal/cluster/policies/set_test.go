@@ -160,9 +160,7 @@ func (a *api) write(t *testing.T, gvr schema.GroupVersionResource, name string, 
 
 func (a *api) remove(t *testing.T, gvr schema.GroupVersionResource, name string) {
 	t.Helper()
-	if err := a.client.Resource(gvr).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, a.client.Resource(gvr).Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
 // running is a set at work until the test ends.
@@ -180,10 +178,7 @@ func (a *api) run(t *testing.T, changes ...func(*Config)) *running {
 	for _, change := range changes {
 		change(&config)
 	}
-	set, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := testkit.Must(New(config))(t)
 	r.Set = set
 	set.Subscribe(func() { r.told.Add(1) })
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -251,9 +246,7 @@ func TestUnchangedItemsAreTheSame(t *testing.T) {
 	a.write(t, validatingPolicies, "c", rule("1"))
 	r := a.run(t)
 	first := r.want(t, "ClusterPolicy/a map[rule:1]", "ClusterPolicy/b map[rule:1]", "ValidatingPolicy/c map[rule:1]")
-	if diff := cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 1}, r.compiler.counts()); diff != "" {
-		t.Errorf("compiled: %s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 1}, r.compiler.counts()), "compiled")
 	if err := r.Ready(); err != nil {
 		t.Error(err)
 	}

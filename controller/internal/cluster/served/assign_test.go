@@ -11,19 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestMatchingAccepts: what is refused doesn't count, so that another version can take its place, and
 // targets that mean the same resource mean it once.
 func TestMatchingAccepts(t *testing.T) {
 	t.Parallel()
-	catalog, err := Discover(&fakeDiscovery{
+	catalog := testkit.Must(Discover(&fakeDiscovery{
 		groups: []*metav1.APIGroup{group("", "v1"), group("scale", "v2", "v1")},
 		lists:  []*metav1.APIResourceList{serving("v1", "Pod", "Metric"), serving("scale/v2", "Scaler"), serving("scale/v1", "Scaler")},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	anything := policy.Target{Group: "*", Version: "*", Kind: "*"}
 	scaler := func(version string) policy.Target {
 		return policy.Target{Group: "scale", Version: version, Kind: "Scaler"}
@@ -53,22 +51,17 @@ func TestAssign(t *testing.T) {
 	matching := map[string][]Resource{"a": {pod}, "b": {node, pod}, "c": nil, "d": {node}}
 	got := Assign([]string{"a", "b", "c", "d"}, func(name string) []Resource { return matching[name] })
 	want := []Assignment[string]{{pod, []string{"a", "b"}}, {node, []string{"b", "d"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("assignments (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(want, got), "assignments (-want +got)")
 }
 
 // TestEqualCatalogs: another text of an error is no change, one that has gone is.
 func TestEqualCatalogs(t *testing.T) {
 	t.Parallel()
 	discovered := func(kind string, failures ...string) *Catalog {
-		found, err := Discover(&fakeDiscovery{
+		found := testkit.Must(Discover(&fakeDiscovery{
 			groups: []*metav1.APIGroup{group("", "v1"), group("scale", "v1")},
 			lists:  []*metav1.APIResourceList{serving("v1", kind)}, err: failed(failures...),
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, nil))(t)
 		return found
 	}
 	before := discovered("Pod", "away at 1")

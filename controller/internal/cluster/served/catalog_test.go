@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // fakeDiscovery answers one question.
@@ -79,10 +80,7 @@ func TestCatalogMatching(t *testing.T) {
 		groups: []*metav1.APIGroup{group("", "v1"), group("scale", "v2", "v1")},
 		lists:  []*metav1.APIResourceList{serving("v1", "Pod", "Event", "Review"), serving("scale/v2", "Scaler"), serving("scale/v1", "Scaler", "Old")},
 	}
-	catalog, err := Discover(client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalog := testkit.Must(Discover(client, nil))(t)
 	excluded := policy.NewExclusion(schema.GroupResource{Group: "none", Resource: "pods"})
 	for name, test := range map[string]struct {
 		target policy.Target
@@ -98,9 +96,7 @@ func TestCatalogMatching(t *testing.T) {
 		"unknown":            {policy.Target{Group: "*", Version: "*", Kind: "Widget"}, nil},
 		"group of exclusion": {policy.Target{Version: "*", Kind: "Pod"}, []string{"v1 pods"}},
 	} {
-		if diff := cmp.Diff(test.want, names(catalog.Matching([]policy.Target{test.target}, excluded, watchable))); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.want, names(catalog.Matching([]policy.Target{test.target}, excluded, watchable))), "%s", name)
 	}
 	if got := catalog.Matching([]policy.Target{{Version: "*", Kind: "Pod"}}, policy.NewExclusion(schema.GroupResource{Group: "*", Resource: "pods"}), watchable); len(got) != 0 {
 		t.Errorf("excluded: %v", names(got))
@@ -115,19 +111,13 @@ func TestCatalogKeepsWhatDoesNotAnswer(t *testing.T) {
 		groups: []*metav1.APIGroup{group("", "v1"), group("scale", "v2"), group("gone", "v1")},
 		lists:  []*metav1.APIResourceList{serving("v1", "Pod"), serving("scale/v2", "Scaler"), serving("gone/v1", "Old")},
 	}
-	before, err := Discover(client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(Discover(client, nil))(t)
 	failed := schema.GroupVersion{Group: "scale", Version: "v2"}
 	partial := &fakeDiscovery{
 		groups: client.groups[:2], lists: client.lists[:1],
 		err: &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{failed: errors.New("away")}},
 	}
-	after, err := Discover(partial, before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testkit.Must(Discover(partial, before))(t)
 	if diff := cmp.Diff([]string{"v1 pods", "scale/v2 scalers"}, names(after.preferred)); diff != "" {
 		t.Error(diff)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func object(name, spec string) *unstructured.Unstructured {
@@ -98,9 +100,7 @@ func TestMirror(t *testing.T) {
 func TestMirrorRefuses(t *testing.T) {
 	t.Parallel()
 	k := newKept()
-	if err := k.Update(object("a", "x")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, k.Update(object("a", "x")))
 	for name, err := range map[string]error{
 		"update":       k.Update(object("a", "refused")),
 		"replace":      k.Replace([]any{object("b", "y"), object("c", "refused")}, ""),

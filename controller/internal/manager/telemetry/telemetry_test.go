@@ -22,6 +22,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/manager/telemetry"
 	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // collector is an OpenTelemetry collector that notes the names of what it gets.
@@ -72,10 +73,7 @@ func (c *collector) note(service, name string) {
 // startCollector returns a collector and its address.
 func startCollector(t *testing.T) (*collector, string) {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	c := &collector{}
 	server := grpc.NewServer()
 	collectormetrics.RegisterMetricsServiceServer(server, c)
@@ -99,22 +97,15 @@ func TestSent(t *testing.T) { // It sets the tracer provider of the process.
 	collector, address := startCollector(t)
 	file := filepath.Join(t.TempDir(), "tracing.yaml")
 	text := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: %s\nsamplingRatePerMillion: 1000000\n", address)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	o := &telemetry.Options{TracingConfigFile: file, MetricsEndpoint: "http://" + address}
 	if errs := o.Validate(); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	sent, err := telemetry.Start(t.Context(), o, "docket-controller", "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := testkit.Must(telemetry.Start(t.Context(), o, "docket-controller", "one"))(t)
 	_, span := sent.Traces.Tracer("test").Start(t.Context(), "a span")
 	span.End()
-	if err := sent.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, sent.Shutdown(t.Context()))
 	collector.mu.Lock()
 	defer collector.mu.Unlock()
 	for _, want := range []string{"docket-controller/a span", "docket-controller/docket_telemetry_test_total"} {
@@ -129,9 +120,7 @@ func TestValidate(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	for name, test := range map[string]struct {
