@@ -56,6 +56,3 @@ func differential(t *testing.T, open storetest.Open) {
 		storetest.Differential(t, open, seed, 300)
 	}
 }
-
-func BenchmarkSQLite(b *testing.B)   { storetest.Benchmark(b, openSQLite) }
-func BenchmarkPostgres(b *testing.B) { storetest.Benchmark(b, openPostgres) }

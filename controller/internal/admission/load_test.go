@@ -213,19 +213,3 @@ func testSideBySide(t *testing.T) {
 		t.Errorf("warnings: %q", got.Warnings)
 	}
 }
-
-// BenchmarkRequest is a request with one trivial policy, as kube-apiserver sends it.
-func BenchmarkRequest(b *testing.B) {
-	u := newUnit(b, nil, newPolicy("p", background, enforces))
-	testkit.NoError(b, u.namespaces.Update(namespaceNamed("default", map[string]string{"team": "a"})))
-	body := encodeReview(b, request(pod("default", "a")))
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if answer := u.post(b, PathIgnore, body); answer.Code != http.StatusOK {
-				b.Errorf("%d %s", answer.Code, answer.Body)
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
-}

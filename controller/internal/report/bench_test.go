@@ -58,19 +58,6 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// BenchmarkFlip changes one of 100,000 results of one policy in one namespace.
-func BenchmarkFlip(b *testing.B) {
-	l := NewLayout(Options{Split: true})
-	id := clusterPolicy("a")
-	for i := range 100_000 {
-		l.Set(id, pod("default", fmt.Sprint(i)), []policy.Result{pass("r")})
-	}
-	subject := pod("default", "4711")
-	for i := 0; b.Loop(); i++ {
-		l.Set(id, subject, []policy.Result{fail("r", []string{"one", "two"}[i%2])})
-	}
-}
-
 // TestMemory: 190,000 results take less than 100 MB.
 func TestMemory(t *testing.T) {
 	before := heapInUse()

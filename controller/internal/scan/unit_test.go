@@ -28,9 +28,34 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
+// plainPolicy passes everything.
+type plainPolicy struct{ id policy.Identity }
+
+func (p plainPolicy) Identity() policy.Identity         { return p.id }
+func (p plainPolicy) Presentation() policy.Presentation { return policy.Presentation{Source: "unit"} }
+func (p plainPolicy) Fingerprint() string               { return p.id.Name }
+func (p plainPolicy) Background() bool                  { return true }
+func (p plainPolicy) Targets() []policy.Target {
+	return []policy.Target{{Version: "v1", Kind: "Pod"}}
+}
+func (p plainPolicy) Admission() policy.Admission { return policy.Admission{} }
+func (p plainPolicy) Entries() []policy.Entry     { return nil }
+func (plainPolicy) ReadsNamespace() bool          { return false }
+func (plainPolicy) ReadsStatus() bool             { return false }
+func (plainPolicy) Doubt() error                  { return nil }
+func (plainPolicy) LeftOut() []string             { return nil }
+func (plainPolicy) Reported() bool                { return true }
+func (p plainPolicy) Problem() error              { return nil }
+func (p plainPolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
+	return nil, nil
+}
+func (p plainPolicy) Evaluate(context.Context, policy.Subject) ([]policy.Result, error) {
+	return []policy.Result{{Rule: "rule", Outcome: report.OutcomePass}}, nil
+}
+
 // unitPolicy gives preset results.
 type unitPolicy struct {
-	benchPolicy
+	plainPolicy
 
 	fingerprint string
 	admission   bool
@@ -43,16 +68,12 @@ func (p unitPolicy) Fingerprint() string         { return p.fingerprint }
 func (p unitPolicy) Background() bool            { return !p.admission }
 func (p unitPolicy) Admission() policy.Admission { return policy.Admission{Enabled: p.admission} }
 func (p unitPolicy) Entries() []policy.Entry     { return p.entries }
-func (unitPolicy) ReadsNamespace() bool          { return false }
 func (p unitPolicy) ReadsStatus() bool           { return p.readsStatus }
-func (unitPolicy) Doubt() error                  { return nil }
-func (unitPolicy) LeftOut() []string             { return nil }
-func (unitPolicy) Reported() bool                { return true }
 func (p unitPolicy) Targets() []policy.Target {
 	if p.targets != nil {
 		return p.targets
 	}
-	return p.benchPolicy.Targets()
+	return p.plainPolicy.Targets()
 }
 
 // noKinds is a compiler and a list of kinds that nobody asks.
@@ -241,7 +262,7 @@ func (u *unit) update(t *testing.T, o *unstructured.Unstructured) {
 }
 
 func unitNamed(name string, admission bool) unitPolicy {
-	return unitPolicy{benchPolicy: benchPolicy{policy.Identity{Kind: policy.ClusterPolicy, Name: name}}, fingerprint: "1", admission: admission}
+	return unitPolicy{plainPolicy: plainPolicy{policy.Identity{Kind: policy.ClusterPolicy, Name: name}}, fingerprint: "1", admission: admission}
 }
 
 // admitted is what a policy has said about a pod, second seconds after the start.

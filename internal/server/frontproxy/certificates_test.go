@@ -122,23 +122,3 @@ func TestTrustIsBounded(t *testing.T) {
 		t.Errorf("%d are remembered", n)
 	}
 }
-
-func BenchmarkCertificates(b *testing.B) {
-	front := newAuthority(b, time.Hour)
-	a, own := newAsker(poolOf(front)), newClient(b, front, time.Hour)
-	b.Run("remembered", func(b *testing.B) {
-		for b.Loop() {
-			if !a.passes(own) {
-				b.Fatal("refused")
-			}
-		}
-	})
-	b.Run("verified", func(b *testing.B) {
-		for b.Loop() {
-			connection := *own
-			if !a.passes(&connection) {
-				b.Fatal("refused")
-			}
-		}
-	})
-}

@@ -171,96 +171,11 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// BenchmarkClusters commits one report at a time to each of several clusters of one server, of which
-// none waits for the counter of another.
-func BenchmarkClusters(b *testing.B) {
-	const clusters = 16
-	url := testenv.Postgres(b).Database(b)
-	engines := make([]*postgres.Engine, clusters)
-	for i := range engines {
-		engines[i] = open(b, url, fmt.Sprint("cluster-", i))
-		commit(b, engines[i], benchOps(1))
-	}
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	b.ResetTimer()
-	var group sync.WaitGroup
-	for _, e := range engines {
-		group.Go(func() {
-			for left.Add(-1) >= 0 {
-				commit(b, e, benchOps(1))
-			}
-		})
-	}
-	group.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-}
-
 func BenchmarkBeside(b *testing.B) {
 	enginetest.BenchmarkBeside(b, enginetest.Target{New: func(t testing.TB) enginetest.Open {
 		url := testenv.Postgres(t).Database(t)
 		return func(t testing.TB, cluster string) enginetest.Engine { return open(t, url, cluster) }
 	}})
-}
-
-// BenchmarkTidy measures Tidy of a large cluster, and of a small one beside it in the database, after some of
-// their reports were deleted. All use the same few hundred verdicts.
-func BenchmarkTidy(b *testing.B) {
-	const size, batch = 100_000, 200
-	url := testenv.Postgres(b).Database(b)
-	large, small := open(b, url, "large"), open(b, url, "small")
-	fill := func(e *postgres.Engine, ops []engine.Op) []engine.Op {
-		var deletions []engine.Op
-		for i, outcome := range commit(b, e, ops).Outcomes {
-			deletions = append(deletions, engine.Op{Kind: engine.Delete, Resource: ops[i].Resource, Key: ops[i].Key, Expect: outcome.Revision})
-		}
-		return deletions
-	}
-	for range size / batch {
-		fill(large, benchOps(batch))
-	}
-	for _, c := range []struct {
-		name   string
-		engine *postgres.Engine
-	}{{"large", large}, {"small", small}} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				b.StopTimer()
-				commit(b, c.engine, fill(c.engine, benchOps(batch)))
-				b.StartTimer()
-				testkit.NoError(b, c.engine.Tidy(b.Context()))
-			}
-		})
-	}
-}
-
-// BenchmarkLongTransaction measures a commit and a look at the state while another session has had a snapshot open
-// for some thousand commits, as a backup does, and without one.
-func BenchmarkLongTransaction(b *testing.B) {
-	const commits = 5000
-	for _, held := range []bool{false, true} {
-		b.Run(fmt.Sprintf("held=%v", held), func(b *testing.B) {
-			url := testenv.Postgres(b).Database(b)
-			e := open(b, url, "main")
-			commit(b, e, benchOps(1))
-			conn := testkit.Must(pgx.Connect(b.Context(), url))(b)
-			defer func() { _ = conn.Close(context.WithoutCancel(b.Context())) }()
-			if held {
-				testkit.Must(conn.Exec(b.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM docket.revision`))(b)
-			}
-			for range commits {
-				commit(b, e, benchOps(1))
-			}
-			var reading time.Duration
-			for b.Loop() {
-				commit(b, e, benchOps(1))
-				started := time.Now()
-				testkit.Must(e.State(b.Context()))(b)
-				reading += time.Since(started)
-			}
-			b.ReportMetric(float64(reading.Microseconds())/float64(b.N), "state-µs")
-		})
-	}
 }
 
 // BenchmarkPooled measures a read and commits with and without a PgBouncer that shares sessions.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // api is what an API serves: by group version, resource:Kind, cluster-scoped ones with a +.
@@ -239,28 +238,6 @@ func TestTimeouts(t *testing.T) {
 		hooks := config.webhooks(config.selectRules([]policy.Policy{p}, testCatalog(t)), nil)
 		if got := *hooks[0].TimeoutSeconds; got != test.want {
 			t.Errorf("%s and a policy with %s: %d s, want %d", test.config, test.policy, got, test.want)
-		}
-	}
-}
-
-// BenchmarkRules is what a change of policies costs.
-func BenchmarkRules(b *testing.B) {
-	serving := api{}
-	for g := range 100 {
-		version := fmt.Sprintf("group%d.example.com/v1", g)
-		for r := range 20 {
-			serving[version] = append(serving[version], fmt.Sprintf("things%d:Thing%d", r, r))
-		}
-	}
-	catalog := testkit.Must(served.Discover(serving, nil))(b)
-	policies := []policy.Policy{enforcing(true, policy.Target{Group: "*", Version: "*", Kind: "*"})}
-	for i := range 300 {
-		policies = append(policies, enforcing(true, policy.Target{Group: "*", Version: "*", Kind: fmt.Sprintf("Thing%d", i%20)}))
-	}
-	config := RegistrarConfig{MaxRules: maxRules}
-	for b.Loop() {
-		if rules, _ := config.selectRules(policies, catalog).fail.rules(maxRules); len(rules) != 100 {
-			b.Fatal(len(rules))
 		}
 	}
 }

@@ -207,12 +207,6 @@ func BenchmarkPut(b *testing.B) {
 	measure(b, func(int) {}, func(i int) { services.Put(objects[i%len(objects)]) })
 }
 
-func BenchmarkFill(b *testing.B) {
-	for b.Loop() {
-		filled(b)
-	}
-}
-
 // resident returns the memory of the process in MiB.
 func resident(b *testing.B) float64 {
 	b.Helper()

@@ -29,6 +29,76 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
+const (
+	manyIngresses = 3000
+	manyServices  = 4000
+)
+
+// benchmarkIngress is the subject. Its hosts are nobody else's, and its services exist.
+const benchmarkIngress = `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: mine, namespace: team, labels: {app: web}, annotations: {cert-manager.io/cluster-issuer: main}}
+spec:
+  ingressClassName: nginx
+  tls: [{hosts: [mine.example.com, other.example.com], secretName: mine-tls}]
+  rules:
+  - host: mine.example.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: service-17, port: {number: 80}}}}]}
+  - host: other.example.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: service-18, port: {number: 80}}}}]}
+`
+
+func ingressHosts() []any {
+	hosts := make([]any, 0, manyIngresses)
+	for i := range manyIngresses {
+		hosts = append(hosts, fmt.Sprintf("host-%d.team-%d.example.com", i, i%40))
+	}
+	return hosts
+}
+
+// serviceList is a list of Services as the API gives it, 1.4 KB each.
+func serviceList() any {
+	items := make([]any, 0, manyServices)
+	for i := range manyServices {
+		labels := map[string]any{}
+		for j := range 8 {
+			labels[fmt.Sprintf("app.kubernetes.io/label-%d", j)] = fmt.Sprintf("value-%d-of-service-%d", j, i)
+		}
+		items = append(items, map[string]any{
+			"apiVersion": "v1", "kind": "Service",
+			"metadata": map[string]any{
+				"name": fmt.Sprintf("service-%d", i), "namespace": fmt.Sprintf("team-%d", i%40), "uid": fmt.Sprintf("uid-%d", i),
+				"resourceVersion": fmt.Sprint(i), "creationTimestamp": "2026-01-01T00:00:00Z", "labels": labels,
+			},
+			"spec": map[string]any{
+				"clusterIP": "10.0.0.1", "clusterIPs": []any{"10.0.0.1"}, "type": "ClusterIP", "selector": labels, "sessionAffinity": "None",
+				"ports": []any{map[string]any{"name": "http", "port": 80.0, "targetPort": 8080.0, "protocol": "TCP"}},
+			},
+			"status": map[string]any{"loadBalancer": map[string]any{}},
+		})
+	}
+	return map[string]any{"apiVersion": "v1", "kind": "ServiceList", "metadata": map[string]any{"resourceVersion": "1"}, "items": items}
+}
+
+// ingressRule matches Ingresses.
+func ingressRule(fields string) string {
+	return enginetest.ClusterPolicy("- name: r\n  match: {any: [{resources: {kinds: [Ingress]}}]}\n" + enginetest.Indent(fields))
+}
+
+// celIngressPolicy is about Ingresses, too.
+func celIngressPolicy(expression string) string {
+	return `
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: v}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [networking.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [ingresses]}]
+  validations: [{expression: "` + expression + `"}]
+`
+}
+
 // ingressList is 1.6 KB each, without managed fields.
 func ingressList() []any {
 	items := make([]any, 0, manyIngresses)

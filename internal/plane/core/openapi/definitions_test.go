@@ -63,11 +63,3 @@ func definitions(t *testing.T) map[string]common.OpenAPIDefinition {
 	definitions := testkit.Must(Definitions())(t)
 	return definitions(spec.MustCreateRef)
 }
-
-func BenchmarkDefinitions(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		definitions := testkit.Must(Definitions())(b)
-		definitions(spec.MustCreateRef)
-	}
-}

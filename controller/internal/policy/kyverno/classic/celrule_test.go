@@ -81,18 +81,3 @@ func TestRulesForTheEngine(t *testing.T) {
 	}
 	enginetest.Want(t, compile(t, enginetest.ClusterPolicy(enginetest.PodRule(check)), enginetest.Exception), enginetest.Subject(t, enginetest.BadPod), "r:skip")
 }
-
-// BenchmarkCELRule evaluates a CEL rule of a ClusterPolicy, here and in the engine.
-func BenchmarkCELRule(b *testing.B) {
-	text := enginetest.ClusterPolicy(enginetest.PodRule(`
-validate: {cel: {expressions: [{expression: "object.spec.containers.all(c, c.image.contains(':'))"}]}}
-`))
-	b.Run("here", func(b *testing.B) {
-		enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, text))
-	})
-	b.Run("engine", func(b *testing.B) {
-		p, s := compile(b, text), enginetest.Subject(b, enginetest.BenchmarkPod)
-		leaveToEngine(p, s)
-		enginetest.Benchmark(b, s, p)
-	})
-}

@@ -43,7 +43,7 @@ func TestPatternRulesAreAsInTheEngine(t *testing.T) {
 				t.Fatal("the rule is the engine's")
 			}
 			for range 2 { // The second time with what the first one has left.
-				for _, text := range []string{enginetest.GoodPod, enginetest.BadPod, enginetest.BadDeployment, enginetest.BadCronJob, enginetest.BenchmarkPod, enginetest.ConfigMap} {
+				for _, text := range []string{enginetest.GoodPod, enginetest.BadPod, enginetest.BadDeployment, enginetest.BadCronJob, enginetest.LargePod, enginetest.ConfigMap} {
 					s := enginetest.Subject(t, text)
 					leaveToEngine(engine, s)
 					got, _ := enginetest.Evaluate(t, here, s)

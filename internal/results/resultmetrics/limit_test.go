@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"k8s.io/component-base/metrics/legacyregistry"
-
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -52,26 +50,5 @@ func TestLimit(t *testing.T) {
 	})
 	if allocations > 2*limit {
 		t.Errorf("%.0f allocations for %d series", allocations, limit)
-	}
-}
-
-// BenchmarkRead is what the server does each 30 s, beside the database.
-func BenchmarkRead(b *testing.B) {
-	r, _ := many()
-	b.ReportAllocs()
-	for b.Loop() {
-		testkit.Must(r.read(b.Context()))(b)
-	}
-}
-
-// BenchmarkScrape is the part of a scrape that is about results.
-func BenchmarkScrape(b *testing.B) {
-	r, _ := many()
-	all := testkit.Must(r.read(b.Context()))(b)
-	shown.Store(&all)
-	defer shown.Store(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		testkit.Must(legacyregistry.DefaultGatherer.Gather())(b)
 	}
 }
