@@ -4,12 +4,20 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/test/e2e/harness"
 )
 
 // runKubectl does what a user of kubectl does with reports, right and wrong: all of it with a kind that
@@ -138,4 +146,80 @@ func (k *kubectlOf) remove() {
 	k.run("", "wait", "--for=delete", k.resource+"/a", "--timeout=5s")
 	k.kubectl.Run(k.t, "delete", k.resource, "-l", "test=kubectl") // One has a name by chance.
 	k.run("", "get", k.resource, "-l", "test=kubectl")
+}
+
+// runManagers lets kube-controller-manager do what it does with reports: remove those
+// whose owners are gone, count them for quotas, and empty namespaces.
+func runManagers(t *testing.T, p *programCluster) []string {
+	s := &transcript{t: t, kubectl: p.cluster.Kubectl(t, p.namespace)}
+	const counted = "count/policyreports.wgpolicyk8s.io=2"
+	s.run("", "create", "quota", "reports", "--hard="+counted)
+	s.run("", "create", "configmap", "owner")
+	s.run("", "wait", "--for=jsonpath={.status.hard}", "resourcequota/reports")
+	uid := s.kubectl.Run(t, "get", "configmap", "owner", "-o", "jsonpath={.metadata.uid}")
+	for _, name := range []string{"owned", "free", "one-too-many"} {
+		s.run(reportText(t, sample.Kinds()[0], name, func(o *unstructured.Unstructured) {
+			if name == "owned" {
+				o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: types.UID(uid)}})
+			}
+		}), "create", "-f", "-")
+	}
+	s.run("", "wait", "--for=jsonpath={.status.used.count/policyreports\\.wgpolicyk8s\\.io}=2", "--timeout=60s", "resourcequota/reports")
+	s.run("", "delete", "configmap", "owner")
+	s.kubectl.Run(t, "wait", "--for=delete", "--timeout=55s", "policyreport/owned") // Says nothing if it is gone already.
+	s.run("", "get", "policyreports,reports.openreports.io,ephemeralreports", "-o", "name")
+	s.run("", "wait", "--for=jsonpath={.status.used.count/policyreports\\.wgpolicyk8s\\.io}=1", "--timeout=55s", "resourcequota/reports")
+	s.run("", "delete", "namespace", p.namespace, "--timeout=55s")
+	s.run("", "create", "namespace", p.namespace)
+	s.run("", "get", "policyreports,reports.openreports.io,ephemeralreports", "-o", "name")
+	return s.lines
+}
+
+// reportText is a report of a kind as JSON.
+func reportText(t *testing.T, kind sample.Kind, name string, changes ...func(*unstructured.Unstructured)) string {
+	t.Helper()
+	object := sample.Cluster{Now: sampleTime}.Report(kind, 1, 2)
+	object.SetName(name)
+	object.SetNamespace("")
+	object.SetOwnerReferences(nil)
+	for _, change := range changes {
+		change(object)
+	}
+	data := testkit.Must(json.Marshal(object))(t)
+	return fmt.Sprintf("%s\n", data)
+}
+
+// sampleTime is the time of all results that programs are given.
+var sampleTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// transcript is what a user of kubectl saw.
+type transcript struct {
+	t       *testing.T
+	kubectl *harness.Kubectl
+	lines   []string
+}
+
+// What kubectl prints of times, identities and files.
+var printed = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][0-9:.]+(Z| [+-]\d{4})?`), "TIME"},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
+	{regexp.MustCompile(`(?m)[ \t]+([0-9]+[smhd]){1,2}([ \t]|$)`), " AGE$2"},
+	{regexp.MustCompile(`((?i)resource ?version"?: *"?)[0-9]+`), "${1}VERSION"},
+	{regexp.MustCompile(`(LIVE|MERGED)-[0-9]+`), "$1"},
+	{regexp.MustCompile(`/tmp/[^ :"]+`), "FILE"},
+	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
+}
+
+// run runs kubectl and writes down what it says.
+func (s *transcript) run(stdin string, arguments ...string) {
+	s.t.Helper()
+	result := s.kubectl.Try(s.t, stdin, arguments...)
+	said := result.Stdout + result.Stderr
+	for _, p := range printed {
+		said = p.pattern.ReplaceAllString(said, p.instead)
+	}
+	s.lines = append(s.lines, fmt.Sprintf("$ kubectl %s\n%sexit code %d", strings.Join(arguments, " "), said, result.Code))
 }

@@ -4,6 +4,9 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -165,4 +168,120 @@ func TestWalkHelm(t *testing.T) {
 	w.follow(variantsPage, "Remove with Helm")
 	w.follow(installPage, "Removing #2")
 	checkGone(t, kubectl, before)
+}
+
+// TestWalkBootstrap registers a server, renews its certificate, asks the server itself for the objects, and removes
+// everything, as bootstrap.md says. The server is started "with the manifests in deploy/".
+func TestWalkBootstrap(t *testing.T) {
+	testkit.Full(t)
+	t.Parallel()
+	c, w := newInstallation(t)
+	kubectl := c.Kubectl(t, "default")
+	before := everything(t, kubectl)
+	installVersions(t, c, furtherVersions())
+	port := testenv.FreePort(t)
+	w.shell.Replace("REGISTRY", "registry.example", "TAG", "v1", " 8443:443", fmt.Sprintf(" %d:443", port), "localhost:8443", fmt.Sprintf("localhost:%d", port))
+
+	w.follow(bootstrapPage, "Registering a server: docket bootstrap")
+	w.overlayOf(variantsPage, "With a certificate of your own")
+	w.shell.Run(t, "kubectl apply -k my-docket")
+	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
+	c.WaitAvailable(t)
+	wantOutput(t, w.follow(bootstrapPage, "Registering a server: docket bootstrap #2"), "v1alpha2.wgpolicyk8s.io", "True")
+	w.create("a")
+	w.follow(bootstrapPage, "What is in the List")
+	w.follow(bootstrapPage, "Where CRDs of these groups are installed")
+	w.wantReports("a")
+
+	w.shell.Run(t, "kubectl -n docket-system create serviceaccount me && kubectl create clusterrolebinding me --clusterrole=cluster-admin --serviceaccount=docket-system:me")
+	w.shell.Run(t, "TOKEN=$(kubectl -n docket-system create token me)")
+	block := w.block(bootstrapPage, "From the server: GET /bootstrap/&lt;group&gt;").Commands()
+	w.shell.Run(t, block[0])
+	w.want(fmt.Sprintf("curl --silent --insecure https://localhost:%d/readyz", port), "ok")
+	wantOutput(t, w.shell.Run(t, block[1]), "apiservice.apiregistration.k8s.io/v1alpha2.wgpolicyk8s.io")
+	w.shell.Run(t, "kubectl delete clusterrolebinding me")
+
+	w.follow(bootstrapPage, "The certificate")
+	c.WaitAvailable(t)
+	w.wantReports("a")
+	wantOutput(t, w.follow(bootstrapPage, "Further versions of a group"), "deleted")
+	w.wantReports("a")
+	removeVersions(t, c)
+	w.follow(bootstrapPage, "Removing it")
+	w.shell.Run(t, "kubectl delete -k my-docket --ignore-not-found")
+	checkGone(t, kubectl, before)
+}
+
+// TestWalkController installs the controller where reports are custom resources in etcd, lets it scan, answer
+// admission requests and keep an entry of the context cache, as the pages in docs/controller say.
+func TestWalkController(t *testing.T) {
+	testkit.Full(t)
+	t.Parallel()
+	c, w := newInstallation(t)
+	c.InstallPublishedCRDs(t)
+	w.put("my-controller/kustomization.yaml", withoutDocket(w.shell.Text(readBlock(t, controllerPage, "In a cluster #3").Text))+
+		readBlock(t, admissionPage, "Switch it on #2").Text)
+	w.follow(controllerPage, "In a cluster #5")
+	w.shell.Run(t, "kubectl wait --for=condition=Established crd --all --timeout=50s")
+	w.follow(controllerPage, "In a cluster #4")
+	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=4m")
+	w.shell.Run(t, "kubectl apply -f examples/policies -f examples/app")
+	w.want("kubectl get polr -n shop", "polr-ns-shop-")
+	wantOutput(t, w.follow(reportsPage, "Names and labels"), "polr-ns-shop-pinned-images")
+	wantOutput(t, w.follow(operatePage, "When something is wrong"), "docket-controller-")
+
+	w.put("entry.yaml", readBlock(t, contextPage, "Declare what is cached").Text)
+	w.put("policy.yaml", readBlock(t, contextPage, "Use it").Text)
+	w.shell.Run(t, "kubectl create namespace apps && kubectl apply -f entry.yaml -f policy.yaml")
+	w.want("kubectl get cce ingress", "Loaded")
+	w.follow(contextPage, "How fresh it is")
+	w.shell.Run(t, "mkdir policies manifests && mv entry.yaml policy.yaml policies && cp examples/app/shop.yaml manifests")
+	w.follow(contextPage, "In files")
+
+	const ingress = `kubectl -n apps create ingress %NAME --rule=shop.example/=web:80`
+	w.want(`kubectl get validatingwebhookconfiguration docket-controller -o yaml`, "ingresses")
+	w.shell.Run(t, strings.ReplaceAll(ingress, "%NAME", "first"))
+	w.want(strings.ReplaceAll(ingress, "%NAME", "second")+" --dry-run=server", "another Ingress has this host")
+	if output, code := w.shell.Try(t, strings.ReplaceAll(ingress, "%NAME", "second")); code == 0 {
+		t.Errorf("the second Ingress was created: %s", output)
+	}
+	w.want("kubectl get events -A --field-selector reason=PolicyViolation,type=Warning", "Ingress apps/second")
+	w.follow(admissionPage, "What is reported")
+	w.follow(admissionPage, "Events")
+	wantOutput(t, w.follow(admissionPage, "The webhook configuration"), "fail.validate.docket.dev")
+	w.follow(admissionPage, "Switch it off")
+	wantOutput(t, w.follow(replacePage, "Beside Kyverno #2"), "polr-ns-shop-pinned-images")
+	wantOutput(t, w.follow(controllerPage, "Several installations"), `"polr-ns-shop-pinned-images" deleted`)
+}
+
+// withoutDocket takes the server out of a kustomization that has it and the controller.
+func withoutDocket(kustomization string) string {
+	var kept strings.Builder
+	skip := 0
+	for line := range strings.Lines(kustomization) {
+		switch {
+		case strings.Contains(line, "overlays/"):
+			skip = 1
+		case strings.TrimSpace(line) == "- name: docket":
+			skip = 3
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		kept.WriteString(line)
+	}
+	return kept.String()
+}
+
+// put writes a file.
+func (w *walker) put(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
 }

@@ -5,7 +5,9 @@ package console
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -238,5 +240,20 @@ func TestYAML(t *testing.T) {
 	testkit.NoError(t, json.Unmarshal([]byte(object), &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the YAML is another object (-want +got):\n%s\n%s", diff, text)
+	}
+}
+
+// TestOpening: a browser that opens the page is signed in, and nothing of it stays.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	listening := httptest.NewServer(f.Console)
+	t.Cleanup(listening.Close)
+	parent := t.TempDir()
+	page := testkit.Must(f.WriteOpening(strings.TrimPrefix(listening.URL, "http://"), filepath.Join(parent, "missing"), parent))(t)
+	p := &person{T: t, tab: browser.tab(t), console: f.Console, base: listening.URL}
+	p.do(chromedp.Navigate("file://"+page), chromedp.WaitVisible(`nav`))
+	if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
+		t.Errorf("after the link was used, there are %v, %v", left, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // The media types of bodies.
@@ -125,4 +126,111 @@ func NewCase(kind Kind, seed, number uint64) Case {
 		}
 	}
 	return c
+}
+
+// createStory creates an object in one of the ways there are, and reads it.
+func createStory(g *generator, kind Kind) []Step {
+	return []Step{g.writing(post(g.whole(kind))), get(), g.view(get())}
+}
+
+// updateStory replaces an object once or twice.
+func updateStory(g *generator, kind Kind) []Step {
+	steps := []Step{post(g.plain(kind))}
+	for range 1 + g.IntN(2) {
+		body := g.whole(kind)
+		if metadata := body.Get("metadata"); metadata.open == '{' && metadata.Get("resourceVersion") == nil {
+			switch g.IntN(5) {
+			case 0, 1:
+				metadata.Set("resourceVersion", String(versionMark))
+			case 2:
+				metadata.Set("resourceVersion", String(oldMark))
+			case 3:
+				metadata.Set("uid", String(pick(g, uidMark, "11111111-2222-3333-4444-555555555555")))
+			}
+		}
+		steps = append(steps, g.writing(put(body)))
+	}
+	if g.chance(0.1) {
+		steps = steps[1:] // There is nothing to replace.
+	}
+	return append(steps, get(), g.view(get()))
+}
+
+// generateNameStory creates an object whose name the server chooses.
+func generateNameStory(g *generator, kind Kind) []Step {
+	body := g.plain(kind)
+	metadata := body.Get("metadata")
+	metadata.Remove("name")
+	metadata.Set("generateName", String(pick(g, "made-", "a", "made.", "UPPER-", "made_", "é", "", strings.Repeat("long", 62), strings.Repeat("x", 253))))
+	return []Step{g.writing(post(body)), get(), list()}
+}
+
+// writing adds to a request what a client that writes may ask for.
+func (g *generator) writing(s Step) Step {
+	if g.chance(0.15) {
+		s = s.with("dryRun", pick(g, "All", "All", "All", "", "None"))
+	}
+	if g.chance(0.5) {
+		s = s.with("fieldValidation", pick(g, "Strict", "Strict", "Warn", "Ignore", "Ignore", "", "Nonsense"))
+	}
+	if g.chance(0.2) {
+		s = s.with("fieldManager", pick(g, "one", "two", "", "with space", strings.Repeat("m", 129), "\x01"))
+	}
+	if g.chance(0.03) {
+		s = s.with("pretty", pick(g, "true", "false", "x"))
+	}
+	if g.chance(0.02) {
+		s = s.with("unknown", "x")
+	}
+	if g.chance(0.15) && s.Body != nil && s.Header["Content-Type"] == typeJSON {
+		s = s.header("Content-Type", pick(g, typeYAML, typeYAML, typeJSON+"; charset=utf-8", ""))
+	}
+	return s
+}
+
+// view asks for one of the ways in which objects are shown.
+func (g *generator) view(s Step) Step {
+	const meta = "meta.k8s.io"
+	return s.header("Accept", pick(g,
+		"application/json;as=Table;g="+meta+";v=v1", "application/json;as=Table;g="+meta+";v=v1", "application/json;as=Table;g="+meta+";v=v1beta1",
+		"application/json;as=PartialObjectMetadata;g="+meta+";v=v1", "application/yaml", "*/*", "application/json;as=Table;g="+meta+";v=v1,application/json",
+		"application/json;as=PartialObjectMetadataList;g="+meta+";v=v1", "application/vnd.kubernetes.protobuf,application/json", "text/html", "application/cbor,application/json", "application/vnd.kubernetes.protobuf"))
+}
+
+// envelopeStory sends bodies that are no object of the kind, or no object at all.
+func envelopeStory(g *generator, kind Kind) []Step {
+	body := g.plain(kind)
+	s := post(body)
+	existing := g.chance(0.4)
+	if existing {
+		s = pick(g, put(body), patch(typeMerge, body), patch(typeApply, body).with("fieldManager", "one"))
+	}
+	switch g.IntN(8) {
+	case 0:
+		body.Set("apiVersion", pick(g, String("v1"), String(kind.Group+"/v9"), String(""), Null(), Literal("1"), String("other.example.com/"+kind.Version), String("a/b/c")))
+	case 1:
+		body.Set("kind", pick(g, String("Pod"), String(""), Null(), Literal("1"), String(strings.ToLower(kind.Kind)), String(kind.Kind+"List")))
+	case 2:
+		body.Remove(pick(g, "apiVersion", "kind", "metadata"))
+	case 3:
+		body.Set("metadata", pick(g, Null(), String("x"), Array(), Object(), Literal("1")))
+	case 4:
+		if name := pick(g, "other", "", "UPPER"); existing {
+			body.Get("metadata").Set("name", String(name))
+		} else {
+			body.Get("metadata").Set("namespace", String(pick(g, name, "kube-system")))
+		}
+	case 5:
+		s.Body, s.Raw = nil, pick(g, "", "{", "[]", "null", `"x"`, "1", "{}", "\xff", "a: b: c", strings.TrimSuffix(body.Text(), "}"), body.Text()+"}", body.Text()+body.Text(), "["+body.Text()+"]", "\ufeff"+body.Text())
+	case 6:
+		s = s.header("Content-Type", pick(g, "text/plain", "application/xml", "application/vnd.kubernetes.protobuf", "application/cbor", "nonsense", "application/json;stream=watch"))
+	default:
+		g.oddMetadata(body.Get("metadata"))
+		g.oddMetadata(body.Get("metadata"))
+	}
+	steps := []Step{g.writing(s), get()}
+	if existing && g.chance(0.9) {
+		steps = append([]Step{post(g.plain(kind))}, steps...)
+	}
+	return steps
 }
