@@ -48,10 +48,7 @@ type upServer struct {
 
 func startUp(t *testing.T) *upServer {
 	t.Helper()
-	options, err := up.NewOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := testkit.Must(up.NewOptions())(t)
 	options.Dir, options.Listen = filepath.Join(t.TempDir(), "state"), "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -69,10 +66,7 @@ func startUp(t *testing.T) *upServer {
 	})
 	waitForReady(t, reader)
 	u := &upServer{kubeconfig: filepath.Join(options.Dir, statedir.KubeconfigFile)}
-	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", u.kubeconfig))(t)
 	config.QPS = -1
 	u.dynamic = testkit.Must(dynamic.NewForConfig(config))(t)
 	client := testkit.Must(discovery.NewDiscoveryClientForConfig(config))(t)

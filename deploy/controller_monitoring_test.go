@@ -58,7 +58,7 @@ func controllerMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"up": true}
 	metric := regexp.MustCompile(`(?:Name: +|metric\.(\w+)\()"(docket_controller_[a-z_]+)"`)
-	err := filepath.WalkDir(filepath.Join(root, "controller", "internal"), func(path string, entry fs.DirEntry, err error) error {
+	testkit.NoError(t, filepath.WalkDir(filepath.Join(root, "controller", "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
@@ -70,10 +70,7 @@ func controllerMetrics(t *testing.T) map[string]bool {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }
 

@@ -159,9 +159,7 @@ func golden(t *testing.T, path, got string) {
 	if err != nil {
 		t.Fatalf("%v; write it with `make golden`", err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs from the commands; write it with `make golden` and look at the difference (-file +commands):\n%s", path, diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(string(want), got), "%s differs from the commands; write it with `make golden` and look at the difference (-file +commands)", path)
 }
 
 // TestHelpTeaches: every command says what it does, and shows how it is used.

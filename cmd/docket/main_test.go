@@ -156,10 +156,7 @@ func askVersion(t *testing.T, kubeconfig string) {
 	config := testkit.Must(clientcmd.BuildConfigFromFlags("", kubeconfig))(t)
 	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	defer client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil))(t)
 	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)

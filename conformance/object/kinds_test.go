@@ -41,10 +41,7 @@ func (a *api) send(t *testing.T, method, path string, body any) (code int, answe
 	if body != nil {
 		data = testkit.Must(json.Marshal(body))(t)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, a.base+path, bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), method, a.base+path, bytes.NewReader(data)))(t)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := a.client.Do(request)
 	if err != nil {

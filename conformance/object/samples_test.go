@@ -44,10 +44,7 @@ func TestReadSamples(t *testing.T) {
 }
 
 func TestReadSamplesKeepsIntegers(t *testing.T) {
-	objects, err := ReadSamples([]byte("apiVersion: v1\nkind: A\nspec: {a: 9007199254740993, b: 1.5, c: 2026-01-01, d: \"1\"}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := testkit.Must(ReadSamples([]byte("apiVersion: v1\nkind: A\nspec: {a: 9007199254740993, b: 1.5, c: 2026-01-01, d: \"1\"}\n")))(t)
 	want := map[string]any{"a": int64(9007199254740993), "b": 1.5, "c": "2026-01-01", "d": "1"}
 	if diff := cmp.Diff(want, objects[0].Object["spec"]); diff != "" {
 		t.Error(diff)

@@ -69,12 +69,9 @@ func TestSkipAndOnly(t *testing.T) {
 		{"both", []string{"two"}, []string{"two", "one"}, map[string]runner.Outcome{"one": runner.Passed, "two": runner.Skipped, "three": runner.Skipped}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			report, err := runner.Run(t.Context(), runner.Options{
+			report := testkit.Must(runner.Run(t.Context(), runner.Options{
 				Config: good(t), GroupVersion: reports, Resources: []string{"policyreports"}, Checks: checks, Skip: test.skip, Only: test.only,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			wantOutcomes(t, report, test.want)
 			if report.Troubled() {
 				t.Errorf("troubles: %v, left: %q", report.Troubles, report.Left)
@@ -192,10 +189,7 @@ func TestGivenNamespace(t *testing.T) {
 	}))(t)
 	wantOutcomes(t, report, map[string]runner.Outcome{"shared": runner.Passed, "isolated": runner.Skipped, "other": runner.Skipped})
 	wantText(t, report.Results[1].Reason, "namespace of its own", "--namespace")
-	list, err := client.Resource(reports.WithResource("policyreports")).Namespace("given").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(client.Resource(reports.WithResource("policyreports")).Namespace("given").List(t.Context(), metav1.ListOptions{}))(t)
 	if len(list.Items) != 1 || list.Items[0].GetName() != "mine" {
 		t.Errorf("the namespace has %d objects after the run", len(list.Items))
 	}

@@ -68,10 +68,7 @@ func wantNothingLeft(t *testing.T) {
 	t.Helper()
 	client := testkit.Must(dynamic.NewForConfig(good(t)))(t)
 	for _, resource := range []schema.GroupVersionResource{core.WithResource("namespaces"), reports.WithResource("policyreports"), reports.WithResource("clusterpolicyreports")} {
-		list, err := client.Resource(resource).List(context.WithoutCancel(t.Context()), metav1.ListOptions{LabelSelector: runner.RunLabel})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(client.Resource(resource).List(context.WithoutCancel(t.Context()), metav1.ListOptions{LabelSelector: runner.RunLabel}))(t)
 		for _, item := range list.Items {
 			t.Errorf("%s %s/%s is left", resource.Resource, item.GetNamespace(), item.GetName())
 		}

@@ -73,10 +73,7 @@ func TestCRDChanges(t *testing.T) {
 		testkit.NoError(t, changes.addVersions(ctx, kinds))
 		testkit.NoError(t, changes.setServed(ctx, kinds, false))
 	}
-	now, err := changes.client.Get(ctx, crdName(kind), metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := testkit.Must(changes.client.Get(ctx, crdName(kind), metav1.GetOptions{}))(t)
 	versions, err := versionsOf(now)
 	if err != nil || len(versions) != 2 || versions[0]["served"] != false || !hasVersion(now) || now.GetAnnotations()[crdAnnotation] == "" {
 		t.Errorf("changed to %v, %v", now.Object, err)

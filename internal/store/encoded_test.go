@@ -72,11 +72,8 @@ func TestEncodedListReadsOn(t *testing.T) {
 	gone := 0
 	remove := func() {
 		gone++
-		err := r.Delete(t.Context(), key(fmt.Sprintf("report-%03d", n-gone)), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil,
-			storage.DeleteOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, r.Delete(t.Context(), key(fmt.Sprintf("report-%03d", n-gone)), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil,
+			storage.DeleteOptions{}))
 	}
 	for range 2 {
 		if got, err := list.read(t, remove); got != n || err != nil {

@@ -312,9 +312,7 @@ func testWatchBeginsBeforeItIsOpen(t *testing.T, initial *bool) {
 	}))(t)
 	defer w.Stop()
 	r.create(t, "brief")
-	if err := r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
 	close(written)
 	for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
 		if event, _ := testkit.Receive(t, "the watch gets "+string(want), w.ResultChan()); event.Type != want {

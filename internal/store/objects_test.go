@@ -67,10 +67,7 @@ func TestManyVersions(t *testing.T) {
 	versions := map[string]storage.Interface{"example.com/v1": v1, "example.com/v2": v2}
 	watches := map[string]watch.Interface{}
 	for version, s := range versions {
-		w, err := s.Watch(t.Context(), "/example.com/widgets", storage.ListOptions{Recursive: true, Predicate: storage.Everything})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(s.Watch(t.Context(), "/example.com/widgets", storage.ListOptions{Recursive: true, Predicate: storage.Everything}))(t)
 		t.Cleanup(w.Stop)
 		watches[version] = w
 	}

@@ -165,10 +165,7 @@ func ask(t *testing.T, address string, certificates []tls.Certificate) error {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+address+"/validate/fail", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+address+"/validate/fail", strings.NewReader("{}")))(t)
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err

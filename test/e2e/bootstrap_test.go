@@ -274,12 +274,9 @@ func (b *bootstrapped) testRotation(t *testing.T) {
 	b.createReport(t, "old-certificate")
 	b.kubectl.Run(t, "apply", "-f", b.path("secret.yaml"))
 	b.mount(t)
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
+	testkit.NoError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
 		return b.serial(t) != before, nil
-	})
-	if err != nil {
-		t.Fatalf("the server does not take the new certificate: %v", err)
-	}
+	}))
 	b.createReport(t, "new-certificate")
 
 	// The new authority alone: had the old one vouched for it, this would show.

@@ -237,10 +237,7 @@ func (c *controlled) barrier(t *testing.T, n int) string {
 // count returns how many objects of a core kind the cluster has.
 func (c *controlled) count(t *testing.T, resource string) int {
 	t.Helper()
-	list, err := c.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).List(t.Context(), metav1.ListOptions{}))(t)
 	return len(list.Items)
 }
 

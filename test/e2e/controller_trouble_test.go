@@ -74,10 +74,7 @@ func troubleForeign(t *testing.T, c *controlled) {
 	waitUntil(t, "the metric tells of it", func() bool {
 		return c.controller.Metric(t, "docket_controller_report_writes_total", map[string]string{"result": "foreign"}) > failed
 	})
-	report, err := c.client.Resource(wgReports()).Namespace("occupied").Get(t.Context(), "polr-ns-occupied-taken", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(c.client.Resource(wgReports()).Namespace("occupied").Get(t.Context(), "polr-ns-occupied-taken", metav1.GetOptions{}))(t)
 	if report.GetLabels()["of"] != "another" || len(report.GetLabels()) != 1 {
 		t.Errorf("the foreign report was changed: %v", report.GetLabels())
 	}

@@ -78,7 +78,6 @@ func newVerdicts(t *testing.T) *verdicts {
 	v.kubectl = cluster.Kubectl(t, "")
 	config := v.cluster.RESTConfig(t)
 	config.WarningHandler = &v.warnings
-	var err error
 	v.asking = testkit.Must(dynamic.NewForConfig(config))(t)
 	for _, namespace := range []string{"limits", "prod", "test", "none"} {
 		v.cluster.EnsureNamespace(t, namespace)

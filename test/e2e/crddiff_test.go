@@ -89,10 +89,7 @@ func TestCRDDiff(t *testing.T) {
 
 func publishedDefinitions(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	definitions, err := crddiff.ReadDefinitions([]string{"wgpolicyk8s.io", "openreports.io", "reports.kyverno.io"}, harness.PublishedCRDFolders(t)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	definitions := testkit.Must(crddiff.ReadDefinitions([]string{"wgpolicyk8s.io", "openreports.io", "reports.kyverno.io"}, harness.PublishedCRDFolders(t)...))(t)
 	return definitions
 }
 

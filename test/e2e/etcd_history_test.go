@@ -128,7 +128,6 @@ func (h *history) client(t *testing.T) dynamic.ResourceInterface {
 func (h *history) update(t *testing.T, turn int) {
 	t.Helper()
 	h.current.SetLabels(map[string]string{"turn": strconv.Itoa(turn)})
-	var err error
 	h.current = testkit.Must(h.client(t).Update(t.Context(), h.current, metav1.UpdateOptions{}))(t)
 }
 

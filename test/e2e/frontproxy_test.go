@@ -75,9 +75,7 @@ func TestProxiedRequests(t *testing.T) {
 			direct := replica.RESTConfig()
 			direct.BearerToken = token
 			for i := range reports {
-				if _, err := reportsOf(t, c.RESTConfig(t), "fred").Create(t.Context(), emptyReport(fmt.Sprint("r-", i)), metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(reportsOf(t, c.RESTConfig(t), "fred").Create(t.Context(), emptyReport(fmt.Sprint("r-", i)), metav1.CreateOptions{}))(t)
 			}
 			before := questions(t, replica)
 			own := reportsOf(t, proxied, "fred")

@@ -55,17 +55,14 @@ func (m *migration) all(t *testing.T) map[string]map[string]any {
 func (m *migration) list(t *testing.T, kind sample.Kind) *unstructured.UnstructuredList {
 	t.Helper()
 	var list *unstructured.UnstructuredList
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	testkit.NoError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		var err error
 		list, err = m.client(t).Resource(resourceOf(kind)).List(ctx, metav1.ListOptions{})
 		if err != nil && retriable(err) {
 			return false, nil
 		}
 		return err == nil, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return list
 }
 
@@ -162,10 +159,7 @@ func (m *migration) etcd(t *testing.T, path string, body, into any) {
 // wantLocal wants the APIService to be the cluster's own again.
 func (m *migration) wantLocal(t *testing.T) {
 	t.Helper()
-	service, err := m.cluster.Aggregator(t).ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha2.wgpolicyk8s.io", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := testkit.Must(m.cluster.Aggregator(t).ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha2.wgpolicyk8s.io", metav1.GetOptions{}))(t)
 	if service.Spec.Service != nil || service.Labels["kube-aggregator.kubernetes.io/automanaged"] != "true" {
 		t.Errorf("the APIService is %+v", service)
 	}

@@ -309,12 +309,9 @@ func testGarbage(t *testing.T, c *harness.Cluster) {
 	r.create(t, "owned", ownedBy("v1", "ConfigMap", owner.Name, owner.UID))
 	r.create(t, "free")
 	other := r.create(t, "owning")
-	_, err = maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dependent", OwnerReferences: []metav1.OwnerReference{
+	testkit.Must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dependent", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: other.GetAPIVersion(), Kind: other.GetKind(), Name: other.GetName(), UID: other.GetUID()},
-	}}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}, metav1.CreateOptions{}))(t)
 	r.create(t, "orphan", ownedBy("v1", "ConfigMap", "never", "00000000-0000-4000-8000-000000000000"))
 	waitGarbageKnown(t, r)
 

@@ -248,9 +248,7 @@ func runInformers(t *testing.T, p *programCluster) []string {
 		lines = append(lines, i.name+": "+strings.Join(i.told(), ", "))
 	}
 	for _, kind := range sample.Kinds() { // Those without a namespace would be there for the next program.
-		if err := newReports(t, p.cluster, kind, p.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, newReports(t, p.cluster, kind, p.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	}
 	slices.Sort(lines)
 	return lines

@@ -232,10 +232,7 @@ func (b *bootstrapped) testResultsGarbage(t *testing.T) {
 	const namespace = "garbage"
 	b.EnsureNamespace(t, namespace)
 	maps := b.Client(t).CoreV1().ConfigMaps(namespace)
-	owner, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := testkit.Must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{}))(t)
 	r := policyReports(t, b.Cluster, namespace)
 	r.create(t, "owned", ownedBy("v1", "ConfigMap", owner.Name, owner.UID))
 	r.create(t, "kept")

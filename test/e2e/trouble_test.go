@@ -241,10 +241,7 @@ func testSpoofedHeaders(t *testing.T, c *harness.Cluster, replica *harness.Repli
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := replica.HTTPClient(t, test.certificate)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, replica.URL()+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, replica.URL()+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil))(t)
 			request.Header.Set("X-Remote-User", "admin")
 			request.Header.Set("X-Remote-Group", "system:masters")
 			response, err := client.Do(request)

@@ -39,17 +39,14 @@ func TestMain(m *testing.M) { os.Exit(uptest.Run(m, &up)) }
 // startUp returns the way to a control plane with a namespace a.
 func startUp(t *testing.T) *rest.Config {
 	t.Helper()
-	config, err := up.Config(func(ctx context.Context, config *rest.Config) error {
+	config := testkit.Must(up.Config(func(ctx context.Context, config *rest.Config) error {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return err
 		}
 		_, err = client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return config
 }
 

@@ -51,10 +51,7 @@ func newServer(t *testing.T, database string) *server {
 	s := &server{t: t, dir: t.TempDir(), address: address, database: database}
 	s.start()
 	t.Cleanup(s.kill)
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig")))(t)
 	config.QPS, config.Burst = -1, -1
 	config.Timeout = 0
 	s.client = testkit.Must(dynamic.NewForConfig(config))(t)

@@ -312,7 +312,5 @@ func TestScanCreatesNamespaces(t *testing.T) {
 	if got.code != filescan.ExitFindings || !strings.Contains(got.err, "reports: 1 created, 0 updated") {
 		t.Errorf("exit code %d:\n%s", got.code, got.err)
 	}
-	if diff := cmp.Diff(map[string]string{"polr-ns-create-new-create": "p2 fail"}, stored(t, client, "create-new")); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(map[string]string{"polr-ns-create-new-create": "p2 fail"}, stored(t, client, "create-new")), "reports (-want +got)")
 }

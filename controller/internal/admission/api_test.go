@@ -60,9 +60,7 @@ func TestLabelsOfNamespaces(t *testing.T) {
 		t.Errorf("of a new namespace: %v", got)
 	}
 	patch := []byte(`{"metadata":{"labels":{"team":"b"}}}`)
-	if _, err := c.api.Resource(namespaceResource.GroupVersionResource).Patch(t.Context(), "labels", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(c.api.Resource(namespaceResource.GroupVersionResource).Patch(t.Context(), "labels", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 	eventually(t, "the new labels are seen", func() bool { return labels()["team"] == "b" })
 }
 
@@ -84,9 +82,7 @@ func TestNamespaceObjects(t *testing.T) {
 	c.namespace(t, "objects", nil)
 	patch := func(owner string) {
 		data := []byte(`{"metadata":{"annotations":{"owner":"` + owner + `"}}}`)
-		if _, err := c.api.Resource(namespaceResource.GroupVersionResource).Patch(t.Context(), "objects", types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(c.api.Resource(namespaceResource.GroupVersionResource).Patch(t.Context(), "objects", types.MergePatchType, data, metav1.PatchOptions{}))(t)
 	}
 	for _, name := range []string{"a", "b"} {
 		patch(name)

@@ -50,9 +50,7 @@ func trickle(tb testing.TB, server *bufconn.Listener, path string, length int, b
 	tb.Helper()
 	conn := testkit.Must(server.DialContext(tb.Context()))(tb)
 	tb.Cleanup(func() { _ = conn.Close() })
-	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, beginning); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, beginning))(tb)
 	return conn
 }
 

@@ -78,10 +78,7 @@ func newLoaded(tb testing.TB) *loaded {
 	})
 	dir := tb.TempDir()
 	roots := issue(tb, dir)
-	server, err := webhook.NewServer(tb.Context(), webhook.Config{Address: "127.0.0.1:0", Handler: answers.Handler(), CertDir: dir, Drain: -1})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	server := testkit.Must(webhook.NewServer(tb.Context(), webhook.Config{Address: "127.0.0.1:0", Handler: answers.Handler(), CertDir: dir, Drain: -1}))(tb)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()

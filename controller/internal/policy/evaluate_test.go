@@ -90,10 +90,7 @@ func TestNewSubject(t *testing.T) {
 		object.SetNamespace(test.namespace)
 		object.SetName("n")
 		object.SetLabels(map[string]string{"own": "yes"})
-		subject, err := policy.NewSubject(object, schema.GroupVersionResource{Version: "v1", Resource: test.plural}, known{}, test.withNamespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		subject := testkit.Must(policy.NewSubject(object, schema.GroupVersionResource{Version: "v1", Resource: test.plural}, known{}, test.withNamespace))(t)
 		testkit.NoDiff(t, cmp.Diff(test.labels, subject.NamespaceLabels), "%s: labels (-want +got)", name)
 		got := ""
 		if subject.NamespaceObject != nil {

@@ -58,9 +58,7 @@ func startServer(t *testing.T) *server {
 func (s *server) namespace(t *testing.T, name string) {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
-	if _, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(t.Context(), object, metav1.CreateOptions{}))(t)
 }
 
 // reports returns the names of all reports of an API, sorted, cluster-scoped ones first.

@@ -199,10 +199,8 @@ func TestWildcards(t *testing.T) {
 	report := object("wgpolicyk8s.io/v1alpha2", "PolicyReport", "wild", "a")
 	w.create(t, schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}, report)
 	deployment := object("apps/v1", "Deployment", "wild", "a")
-	if err := deployment.UnmarshalJSON([]byte(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "wild", "name": "a"}, "spec": {
-		"selector": {"matchLabels": {"app": "a"}}, "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "main", "image": "a"}]}}}}`)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, deployment.UnmarshalJSON([]byte(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "wild", "name": "a"}, "spec": {
+		"selector": {"matchLabels": {"app": "a"}}, "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "main", "image": "a"}]}}}}`)))
 	w.create(t, schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, deployment)
 	w.policy(t, "wild", spec{Targets: []policy.Target{{Group: "*", Version: "*", Kind: "*"}}, Rules: asking("team")})
 	w.policy(t, "wild-apps", spec{Targets: []policy.Target{{Group: "apps", Version: "*", Resource: "*"}}, Rules: asking("team")})

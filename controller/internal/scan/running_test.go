@@ -116,10 +116,7 @@ func (w *world) scanConfig(tb testing.TB, r *running) scan.Config {
 	client := testkit.Must(dynamic.NewForConfig(via))(tb)
 	kinds := testkit.Must(discovery.NewDiscoveryClientForConfig(via))(tb)
 	watcher := served.NewWatcher(served.Config{Discovery: kinds, Interval: r.discoveryInterval, Failed: scan.DiscoveryFailed})
-	set, err := policies.New(policies.Config{Client: client, Served: watcher, Compiler: r.compiler, Failed: scan.RequestFailed})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	set := testkit.Must(policies.New(policies.Config{Client: client, Served: watcher, Compiler: r.compiler, Failed: scan.RequestFailed}))(tb)
 	r.policies = set
 	return scan.Config{Client: client, Served: watcher, Policies: set, Results: r.results}
 }

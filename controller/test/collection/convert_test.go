@@ -14,6 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
 	"github.com/docket-project/docket/controller/test/collection"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 var mutants = flag.Int("mutants", 0, "variants of each resource for which converted policies are compared as well")
@@ -24,10 +25,7 @@ func TestConvertPublicCollection(t *testing.T) {
 	if *policiesDir == "" {
 		t.Skip("no collection; name its folder with -policies-dir")
 	}
-	rules, broken, err := collection.Convert(t.Context(), collection.Options{Dir: *policiesDir, Compiler: kyvernoCompiler(t), Mutants: *mutants})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules, broken := testkit.Must2(collection.Convert(t.Context(), collection.Options{Dir: *policiesDir, Compiler: kyvernoCompiler(t), Mutants: *mutants}))(t)
 	for _, err := range broken {
 		t.Error(err)
 	}

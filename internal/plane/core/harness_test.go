@@ -56,19 +56,13 @@ func newTestServer(t *testing.T) *testServer {
 // newTestServerAt is newTestServer for a storage with a clock of its own.
 func newTestServerAt(t *testing.T, now clock.WithTicker) *testServer {
 	t.Helper()
-	engine, err := database.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "docket.db"), database.Options{Cluster: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := testkit.Must(database.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "docket.db"), database.Options{Cluster: "test"}))(t)
 	t.Cleanup(func() { _ = engine.Close() })
 	objects := storetest.Start(t, store.Options{Engine: engine, Clock: now})
 
 	config, client := newTestConfig(t)
 	testkit.NoError(t, Prepare(config))
-	server, err := config.Complete().New("core-test", genericapiserver.NewEmptyDelegate())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(config.Complete().New("core-test", genericapiserver.NewEmptyDelegate()))(t)
 	reviews := Reviews{Authorizer: config.Authorization.Authorizer, Rules: config.RuleResolver, Tokens: authenticator.TokenFunc(whose)}
 	testkit.NoError(t, Install(server, objects.ObjectsGetter, reviews))
 	testkit.Run(t, "the server", func(ctx context.Context) error { return server.PrepareRun().RunWithContext(ctx) })
@@ -89,9 +83,7 @@ func newTestConfig(t *testing.T) (*genericapiserver.RecommendedConfig, *rest.Con
 		t.Fatal(err)
 	}
 	options := genericoptions.NewSecureServingOptions().WithLoopback()
-	if options.ServerCert.GeneratedCert, err = dynamiccertificates.NewStaticCertKeyContent("test", pair.CertificatePEM, pair.KeyPEM); err != nil {
-		t.Fatal(err)
-	}
+	options.ServerCert.GeneratedCert = testkit.Must(dynamiccertificates.NewStaticCertKeyContent("test", pair.CertificatePEM, pair.KeyPEM))(t)
 	options.Listener = testkit.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	scheme := testkit.Must(NewScheme())(t)
 	config := genericapiserver.NewRecommendedConfig(serializer.NewCodecFactory(scheme))

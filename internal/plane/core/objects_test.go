@@ -188,10 +188,7 @@ func testApply(t *testing.T, server *testServer, namespace string) {
 	apply := func(manager string, what *appsapply.DeploymentApplyConfiguration) (*appsv1.Deployment, error) {
 		return deployments.Apply(t.Context(), what, metav1.ApplyOptions{FieldManager: manager})
 	}
-	first, err := apply("a", with(coreapply.Container().WithName("one").WithImage("1").WithPorts(coreapply.ContainerPort().WithContainerPort(80))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(apply("a", with(coreapply.Container().WithName("one").WithImage("1").WithPorts(coreapply.ContainerPort().WithContainerPort(80)))))(t)
 	again, err := apply("a", with(coreapply.Container().WithName("one").WithImage("1").WithPorts(coreapply.ContainerPort().WithContainerPort(80))))
 	if err != nil || again.ResourceVersion != first.ResourceVersion {
 		t.Errorf("applying the same again: version %s, was %s: %v", again.ResourceVersion, first.ResourceVersion, err)
@@ -221,14 +218,8 @@ func testStrategicMerge(t *testing.T, server *testServer, namespace string) {
 func testWatch(t *testing.T, server *testServer, namespace string) {
 	for i, mediaType := range []string{protobuf, jsonType} {
 		maps := server.speaking(t, mediaType).CoreV1().ConfigMaps(namespace)
-		list, err := maps.List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		watched, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion, LabelSelector: "see=me"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := testkit.Must(maps.List(t.Context(), metav1.ListOptions{}))(t)
+		watched := testkit.Must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion, LabelSelector: "see=me"}))(t)
 		defer watched.Stop()
 		name := fmt.Sprintf("map-%d", i)
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"see": "me"}}}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTables: what kubectl get prints.
@@ -69,9 +71,7 @@ func TestTables(t *testing.T) {
 				row = append(row, fmt.Sprint(cell))
 			}
 		}
-		if diff := cmp.Diff([]string{test.header, test.row}, []string{strings.Join(header, " "), strings.Join(row, " ")}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.path, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff([]string{test.header, test.row}, []string{strings.Join(header, " "), strings.Join(row, " ")}), "%s (-want +got)", test.path)
 		if code, _, body := server.request(t, "DELETE", test.path+"/x", ""); code != 200 {
 			t.Errorf("delete %s: %d %s", test.path, code, body)
 		}

@@ -160,10 +160,7 @@ func TestRun(t *testing.T) {
 	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the kubeconfig: %v, %v", info, err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(clientcmd.BuildConfigFromFlags("", own))(t)
 	g := &running{t: t, url: config.Host, token: config.BearerToken}
 	g.ca = testkit.Must(parseAuthority(config.CAData))(t)
 	if code, body := g.get("/apis/apiregistration.k8s.io/v1/apiservices/v1.new.example.com", ""); code != 200 || !strings.Contains(body, "https://127.0.0.1:1") {

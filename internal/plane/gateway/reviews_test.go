@@ -80,10 +80,7 @@ func TestTrustOfExtensionServers(t *testing.T) {
 			t.Error("the authority is another one")
 		}
 	}
-	config, err := client.CoreV1().ConfigMaps(trustNamespace).Get(t.Context(), trustName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(client.CoreV1().ConfigMaps(trustNamespace).Get(t.Context(), trustName, metav1.GetOptions{}))(t)
 	check(config)
 	factory := informers.NewSharedInformerFactoryWithOptions(client, time.Hour, informers.WithNamespace(trustNamespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {

@@ -283,9 +283,7 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	first := start(t, testOptions(t, dir))
-	if _, err := first.client(t).Resource(policyReports).Namespace("default").Create(t.Context(), testReport("kept"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(first.client(t).Resource(policyReports).Namespace("default").Create(t.Context(), testReport("kept"), metav1.CreateOptions{}))(t)
 	if _, err := tryStart(t, testOptions(t, dir), "Docket is ready"); !errors.Is(err, statedir.ErrInUse) {
 		t.Errorf("a second process on the folder: got %v", err)
 	}

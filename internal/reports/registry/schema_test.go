@@ -30,9 +30,7 @@ func TestSchemas(t *testing.T) {
 			lines := definitions.flatten(t, definitions[name].Schema, "", false)
 			slices.Sort(lines)
 			got := strings.Join(lines, "\n") + "\n"
-			if diff := cmp.Diff(readGolden(t, "schema/"+kind.Resource+".golden"), got); diff != "" {
-				t.Errorf("fields of %s (-published +ours):\n%s", kind.Resource, diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(readGolden(t, "schema/"+kind.Resource+".golden"), got), "fields of %s (-published +ours)", kind.Resource)
 		})
 	}
 }

@@ -81,9 +81,7 @@ func testOpenAPI(t *testing.T, server *testServer, _ string) {
 			"v2": v2.field(t, "definitions", name), "v3": v3.field(t, "components", "schemas", name),
 		} {
 			properties, _ := schema.(map[string]any)
-			if diff := cmp.Diff(want, properties["x-kubernetes-group-version-kind"]); diff != "" {
-				t.Errorf("%s in OpenAPI %s (-want +got):\n%s", name, document, diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(want, properties["x-kubernetes-group-version-kind"]), "%s in OpenAPI %s (-want +got)", name, document)
 		}
 	}
 }

@@ -86,10 +86,7 @@ func testModels(t *testing.T) map[string]*spec.Schema {
 		}
 		names = append(names, named.OpenAPIModelName())
 	}
-	models, err := builder3.BuildOpenAPIDefinitionsForResources(genericapiserver.DefaultOpenAPIV3Config(definitions, namer), names...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := testkit.Must(builder3.BuildOpenAPIDefinitionsForResources(genericapiserver.DefaultOpenAPIV3Config(definitions, namer), names...))(t)
 	return models
 }
 

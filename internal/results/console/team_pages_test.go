@@ -24,10 +24,7 @@ func TestTeamPages(t *testing.T) {
 	config := testkit.Must(server.Config(writeReports))(t)
 	o := options(SignInToken)
 	o.Hosts = []string{"localhost"}
-	console, err := NewTeam(t.Context(), rest.CopyConfig(config), Info{Context: "east", Kubectl: []string{"kubectl"}}, nil, o, clock.RealClock{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	console := testkit.Must(NewTeam(t.Context(), rest.CopyConfig(config), Info{Context: "east", Kubectl: []string{"kubectl"}}, nil, o, clock.RealClock{}))(t)
 	// What the proxy sends in place of what the browser does; without a session it answers itself.
 	const noSession = "no session"
 	var token atomic.Value

@@ -17,10 +17,7 @@ import (
 
 func TestSummaries(t *testing.T) {
 	e := example()
-	policies, err := storageOf[*summaryStorage](t, e, "policysummaries").List(inNamespace(t, "shop"), options(t, "", "policy=labels", 0, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	policies := testkit.Must(storageOf[*summaryStorage](t, e, "policysummaries").List(inNamespace(t, "shop"), options(t, "", "policy=labels", 0, "")))(t)
 	items := policies.(*v1alpha1.PolicySummaryList).Items
 	if len(items) != 1 || items[0].Name != "kyverno.labels" || items[0].Namespace != "shop" || items[0].Pass != 1 || items[0].Fail != 2 || items[0].Total != 3 ||
 		items[0].FailBySeverity["high"] != 1 || items[0].FailBySeverity["critical"] != 1 {

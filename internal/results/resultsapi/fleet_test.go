@@ -110,10 +110,7 @@ func TestFleetQuery(t *testing.T) {
 
 // TestFleetResults: results of all clusters are in one order, and say of which they are.
 func TestFleetResults(t *testing.T) {
-	query, err := askFleet(t, testFleet(), v1alpha1.ResultQuerySpec{Filter: `result == "fail"`, Results: &v1alpha1.ResultOrder{Limit: 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	query := testkit.Must(askFleet(t, testFleet(), v1alpha1.ResultQuerySpec{Filter: `result == "fail"`, Results: &v1alpha1.ResultOrder{Limit: 3}}))(t)
 	var got []string
 	for _, r := range query.Status.Results {
 		got = append(got, r.Cluster+"/"+r.Report.Name+r.Name)

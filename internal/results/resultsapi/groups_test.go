@@ -19,10 +19,7 @@ import (
 // groupsOf returns the groups of an answer about the example, as texts.
 func groupsOf(t *testing.T, spec v1alpha1.ResultQuerySpec) (groups []string, answered *v1alpha1.ResultQuery) {
 	t.Helper()
-	created, err := storageOf[*queryStorage](t, example(), "resultqueries").Create(t.Context(), &v1alpha1.ResultQuery{Spec: spec}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := testkit.Must(storageOf[*queryStorage](t, example(), "resultqueries").Create(t.Context(), &v1alpha1.ResultQuery{Spec: spec}, nil, nil))(t)
 	answered, ok := created.(*v1alpha1.ResultQuery)
 	if !ok {
 		t.Fatalf("got %T", created)

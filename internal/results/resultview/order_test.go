@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -48,14 +49,11 @@ func TestFirst(t *testing.T) {
 	ask := func(namespace string) (c *cluster, seen []v1alpha1.PolicyResult, left int64) {
 		t.Helper()
 		c = &cluster{t: t, answer: answer}
-		left, err := c.client().First(t.Context(), namespace, Selection{Results: []string{"fail"}}, Order{Field: "severity", Descending: true}, 2,
+		left = testkit.Must(c.client().First(t.Context(), namespace, Selection{Results: []string{"fail"}}, Order{Field: "severity", Descending: true}, 2,
 			func(r *v1alpha1.PolicyResult) error {
 				seen = append(seen, *r)
 				return nil
-			})
-		if err != nil {
-			t.Fatal(err)
-		}
+			}))(t)
 		return c, seen, left
 	}
 	c, seen, left := ask("")

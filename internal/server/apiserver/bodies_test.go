@@ -244,10 +244,7 @@ func TestSlowBodies(t *testing.T) {
 				o.SecureServing.DisableHTTP2Serving = protocol == "HTTP/1.1"
 			})
 			reader, writer := io.Pipe()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.config.Host+reportsPath("ns", ""), reader)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.config.Host+reportsPath("ns", ""), reader))(t)
 			request.Header.Set("Content-Type", "application/json")
 			slow := make(chan string, 1)
 			go func() {

@@ -20,20 +20,14 @@ import (
 // TestConnectionsOfServerAreBounded: those that send nothing give way, the oldest first; a watch stays.
 func TestConnectionsOfServerAreBounded(t *testing.T) {
 	t.Parallel()
-	server, err := newServer(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "a.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(newServer(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "a.db")))(t)
 	listener, ok := server.Generic.SecureServingInfo.Listener.(*connections.Listener)
 	if !ok || listener.Most != connections.Most {
 		t.Fatalf("the server listens with %T", server.Generic.SecureServingInfo.Listener)
 	}
 	listener.Most = 8
 	s := runServer(t, server)
-	watched, err := s.client.Resource(policyReports).Namespace("a").Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	watched := testkit.Must(s.client.Resource(policyReports).Namespace("a").Watch(t.Context(), metav1.ListOptions{}))(t)
 	defer watched.Stop()
 	silent := make([]net.Conn, 30)
 	for i := range silent {

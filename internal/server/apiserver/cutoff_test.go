@@ -78,10 +78,7 @@ func (s *testServer) startList(t *testing.T, http2 bool) io.Reader {
 	}
 	client := testkit.Must(rest.HTTPClientFor(config))(t)
 	t.Cleanup(client.CloseIdleConnections)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil))(t)
 	request.Header.Set("Accept-Encoding", "identity")
 	response, err := client.Do(request)
 	if err != nil {

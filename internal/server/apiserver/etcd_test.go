@@ -165,9 +165,7 @@ func TestEtcdKeepsReports(t *testing.T) {
 	first.stop()
 	etcd.stop()
 	etcd.start(t)
-	if diff := cmp.Diff(before, mustGet(t, startServer(t, etcd.url()).reports("ns"), "a")); diff != "" {
-		t.Errorf("a restart changed the report (-before +after):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(before, mustGet(t, startServer(t, etcd.url()).reports("ns"), "a")), "a restart changed the report (-before +after)")
 }
 
 // TestEtcdCompacted: what is older than etcd's history gets 410, as on other engines.

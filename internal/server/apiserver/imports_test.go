@@ -41,10 +41,7 @@ func TestImportPaths(t *testing.T) {
 	t.Run("anonymous", func(t *testing.T) {
 		t.Parallel()
 		for _, path := range []string{imports.Path, imports.HoldPath, imports.FloorPath} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.config.Host+path, strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.config.Host+path, strings.NewReader("{}")))(t)
 			response, err := anonymousClient(t, s.Server).Do(request)
 			if err != nil {
 				t.Fatal(err)

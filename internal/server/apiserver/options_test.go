@@ -138,9 +138,7 @@ func TestFlagsReachTheConfig(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want.want, want.got(options, config)); diff != "" {
-				t.Errorf("--%s=%s is not in the configuration (-want +got):\n%s", name, want.value, diff)
-			}
+			testkit.NoDiff(t, cmp.Diff(want.want, want.got(options, config)), "--%s=%s is not in the configuration (-want +got)", name, want.value)
 		})
 	}
 }

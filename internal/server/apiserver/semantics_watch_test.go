@@ -169,10 +169,7 @@ func initialEvents(t *testing.T, w world) {
 func stalledWatcher(t *testing.T, w world) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.config.Host+reportsPath(w.namespace, "")+"?watch=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := testkit.Must(http.NewRequestWithContext(ctx, http.MethodGet, w.config.Host+reportsPath(w.namespace, "")+"?watch=true", nil))(t)
 	response, err := w.http.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -115,10 +115,7 @@ func annotate(object report.Accessor, key, value string) {
 // Fingerprints are stored, and compared between releases: these must never change.
 func TestFingerprintIsStable(t *testing.T) {
 	t.Parallel()
-	object, _, err := imports.Decode(policyReports(t), []byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"summary":{"pass":1}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	object, _ := testkit.Must2(imports.Decode(policyReports(t), []byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"summary":{"pass":1}}`)))(t)
 	if got, want := fingerprint(t, object, imports.Exact), "4a36a23a46ddccb1177dc422b7862786"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

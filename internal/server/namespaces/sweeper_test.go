@@ -131,9 +131,7 @@ func TestSweepOfSuccessor(t *testing.T) {
 func TestSweepOfReplaced(t *testing.T) {
 	t.Parallel()
 	w := startSweeper(t, nil)
-	if err := w.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"), namespaceAt("a", "second", 200), ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"), namespaceAt("a", "second", 200), ""))
 	w.wantLeft(t, "new", "same", "stranger")
 }
 

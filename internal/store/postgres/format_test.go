@@ -56,9 +56,7 @@ func TestFormats(t *testing.T) {
 
 	first := testkit.Must(os.ReadFile("migrations/00001_schema.sql"))(t)
 	next := "-- +goose Up\nALTER TABLE docket.object ADD COLUMN next int2 NOT NULL DEFAULT 2;"
-	if err := e.Migrate(t.Context(), databaseURL, fstest.MapFS{"00001_schema.sql": {Data: first}, "00002_next.sql": {Data: []byte(next)}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, e.Migrate(t.Context(), databaseURL, fstest.MapFS{"00001_schema.sql": {Data: first}, "00002_next.sql": {Data: []byte(next)}}))
 	commit(t, e, []engine.Op{create("beside")})
 	commit(t, open(t, databaseURL, "main"), []engine.Op{create("beside too")})
 	execute(t, databaseURL, `UPDATE docket.object SET next = 3; UPDATE docket.revision SET min_writer = 9999`)

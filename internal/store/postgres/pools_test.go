@@ -43,10 +43,7 @@ func TestConnections(t *testing.T) {
 	const expected = 8
 	testkit.Eventually(t, "three reads, a commit and the events wait for the table", func() bool {
 		var waiting int
-		err := other.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'docket.object'::regclass`).Scan(&waiting)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, other.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'docket.object'::regclass`).Scan(&waiting))
 		return waiting >= 5
 	})
 	if _, err := e.State(t.Context()); err != nil || ended.Load() {

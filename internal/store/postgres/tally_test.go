@@ -167,11 +167,8 @@ func holdCount(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	var outcome int64
 	var namespace, kind string
-	err := connect(t, url).QueryRow(t.Context(), `WITH all_of_them AS (DELETE FROM docket.tally RETURNING outcome, namespace, kind)
-		SELECT outcome, namespace, kind FROM all_of_them LIMIT 1`).Scan(&outcome, &namespace, &kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, connect(t, url).QueryRow(t.Context(), `WITH all_of_them AS (DELETE FROM docket.tally RETURNING outcome, namespace, kind)
+		SELECT outcome, namespace, kind FROM all_of_them LIMIT 1`).Scan(&outcome, &namespace, &kind))
 	return holding(t, url, "INSERT INTO docket.tally (cluster, outcome, namespace, kind, results) VALUES (1, $1, $2, $3, 1)", outcome, namespace, kind)
 }
 
@@ -192,13 +189,10 @@ func holding(t *testing.T, url, statement string, arguments ...any) *pgx.Conn {
 // awaitLock returns when somebody waits for a lock in the database.
 func awaitLock(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (waiting bool, err error) {
+	testkit.NoError(t, wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (waiting bool, err error) {
 		err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waiting)
 		return waiting, err
-	})
-	if err != nil {
-		t.Fatalf("nobody waits for a lock: %v", err)
-	}
+	}))
 }
 
 // TestTallyIdentity: SQL makes the same ids as Go, and what is zero or not referred to goes.

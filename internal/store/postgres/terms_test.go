@@ -29,10 +29,7 @@ func termKeys(t *testing.T, conn *pgx.Conn) []string {
 // selected returns the keys of objects with a term.
 func selected(t *testing.T, e engine.Engine, name int64, values ...int64) string {
 	t.Helper()
-	page, err := e.List(t.Context(), engine.Query{Resource: reports, Conditions: []engine.Condition{{Name: name, Values: values}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(e.List(t.Context(), engine.Query{Resource: reports, Conditions: []engine.Condition{{Name: name, Values: values}}}))(t)
 	keys := make([]string, 0, len(page.Rows))
 	for _, row := range page.Rows {
 		keys = append(keys, row.Key)

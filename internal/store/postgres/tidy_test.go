@@ -52,9 +52,7 @@ func TestReleased(t *testing.T) {
 		slices.Sort(got.verdicts)
 		slices.Sort(got.subjects)
 		slices.Sort(subjects)
-		if diff := cmp.Diff([][]int64{slices.Compact(verdicts), subjects}, [][]int64{got.verdicts, got.subjects}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff([][]int64{slices.Compact(verdicts), subjects}, [][]int64{got.verdicts, got.subjects}), "%s (-want +got)", when)
 	}
 	op := enginetest.Report(1)
 	other := engine.Subject{Kind: "Pod", Name: "other"}
@@ -99,9 +97,7 @@ func TestTidyBesideNeighbour(t *testing.T) {
 	defer conn.Release()
 	tidier := tidier{engine: e}
 	testkit.NoError(t, tidier.sample(t.Context()))
-	if diff := cmp.Diff(map[int64]struct{}{verdictID(e.cluster, op.Projection.Results[0].Verdict): {}}, tidier.common); diff != "" {
-		t.Errorf("what is common (-want +got):\n%s", diff)
-	}
+	testkit.NoDiff(t, cmp.Diff(map[int64]struct{}{verdictID(e.cluster, op.Projection.Results[0].Verdict): {}}, tidier.common), "what is common (-want +got)")
 	testkit.NoError(t, tidier.released(t.Context()))
 	for _, c := range []struct {
 		engine *Engine

@@ -57,7 +57,6 @@ func StartProvider(t testing.TB, redirect string) *Provider {
 	t.Helper()
 	testkit.NoError(t, testenv.Need(t.Context(), portalCommand+"="+portalPackages))
 	p := &Provider{ClientID: "docket-console", ClientSecret: randomToken(), dir: t.TempDir()}
-	var err error
 	p.authority = testkit.Must(newAuthority(p.dir, "sign-in"))(t)
 	behind := net.JoinHostPort("127.0.0.1", strconv.Itoa(testenv.FreePort(t)))
 	// The portal's own server has no TLS, and no files: those are for the web server before it.

@@ -40,7 +40,6 @@ func (k *Kubectl) Start(t testing.TB, arguments ...string) *Running {
 		cmd:   k.command(ctx, t, arguments),
 		lines: make(chan string, 1000), // More than a test looks at; a full channel stops kubectl only.
 	}
-	var err error
 	r.Stdin = testkit.Must(r.cmd.StdinPipe())(t)
 	stdout := testkit.Must(r.cmd.StdoutPipe())(t)
 	r.cmd.Stderr = r

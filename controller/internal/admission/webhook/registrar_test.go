@@ -249,9 +249,7 @@ func TestQuarrelIsSlow(t *testing.T) {
 		now.Step(r.soon())
 		have := testkit.Must(read(t.Context(), client, "quarrel"))(t)
 		have.Webhooks[0].FailurePolicy, have.ResourceVersion = new(admissionregistrationv1.Ignore), fmt.Sprint(i)
-		if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}))(t)
 	}
 	if got := strings.Join(pauses, " "); got != "500ms 1s 2s 4s 8s 16s 30s 30s" {
 		t.Error(got)

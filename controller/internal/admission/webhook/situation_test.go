@@ -84,9 +84,7 @@ func shipped(name string) *admissionregistrationv1.ValidatingWebhookConfiguratio
 // ship applies that.
 func ship(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
-	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), shipped(name), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), shipped(name), metav1.CreateOptions{}))(t)
 }
 
 func read(ctx context.Context, client kubernetes.Interface, name string) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {

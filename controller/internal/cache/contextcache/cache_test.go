@@ -83,9 +83,7 @@ func TestInlineDeclarations(t *testing.T) {
 	gets(t, cache, policy.Query{Entry: namespace, Expression: "metadata.name"}, w.name)
 	gets(t, cache, policy.Query{Entry: polled, Expression: "items[].metadata.name"}, []any{"one"})
 
-	if _, err := w.at(configMaps, w.name).Patch(t.Context(), "one", types.MergePatchType, []byte(`{"data":{"k":"3"}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.at(configMaps, w.name).Patch(t.Context(), "one", types.MergePatchType, []byte(`{"data":{"k":"3"}}`), metav1.PatchOptions{}))(t)
 	gets(t, cache, policy.Query{Entry: one, Expression: "data"}, map[string]any{"k": "3"})
 	gets(t, cache, policy.Query{Entry: resource, Expression: "items[?data.k=='3'].metadata.name"}, []any{"one"})
 	w.configMap(t, "none", map[string]any{"k": "4"})

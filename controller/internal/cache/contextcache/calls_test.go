@@ -22,6 +22,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // service is a web service whose answers change.
@@ -57,10 +58,7 @@ func code(code int) http.HandlerFunc {
 // apiCall returns the spec of an entry that calls a service each second.
 func apiCall(tb testing.TB, url, bundle string) string {
 	tb.Helper()
-	spec, err := json.Marshal(map[string]any{"apiCall": map[string]any{"url": url, "caBundle": bundle, "refreshIntervalSeconds": 1}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := testkit.Must(json.Marshal(map[string]any{"apiCall": map[string]any{"url": url, "caBundle": bundle, "refreshIntervalSeconds": 1}}))(tb)
 	return string(spec)
 }
 

@@ -25,10 +25,7 @@ func defined(tb testing.TB, kind, spec string) *definition {
 	var fields map[string]any
 	testkit.NoError(tb, yaml.Unmarshal([]byte(spec), &fields))
 	// As a client of the API decodes it.
-	text, err := (&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "spec": fields}}).MarshalJSON()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := testkit.Must((&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "spec": fields}}).MarshalJSON())(tb)
 	testkit.NoError(tb, object.UnmarshalJSON(text))
 	object.SetName("x")
 	return define(object, table.NewEngine(jmespath.NewFunctionCaller()))

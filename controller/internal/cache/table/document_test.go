@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestSortsLikeTheLibraryButACopy(t *testing.T) {
@@ -48,10 +50,7 @@ func TestSortsLikeTheLibraryButACopy(t *testing.T) {
 
 func TestDocumentAnswers(t *testing.T) {
 	t.Parallel()
-	d, err := NewDocument(newEngine(), []byte(` {"servers": [{"name": "b", "cpu": 4}, {"name": "a", "cpu": 2.5}], "own": "x"} `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(NewDocument(newEngine(), []byte(` {"servers": [{"name": "b", "cpu": 4}, {"name": "a", "cpu": 2.5}], "own": "x"} `)))(t)
 	for expression, want := range map[string]string{
 		"":                                    `{"own":"x","servers":[{"cpu":4,"name":"b"},{"cpu":2.5,"name":"a"}]}`,
 		"servers[].name":                      `["b","a"]`,

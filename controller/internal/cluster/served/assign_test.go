@@ -38,9 +38,7 @@ func TestMatchingAccepts(t *testing.T) {
 		"both versions":      {[]policy.Target{scaler("v1"), scaler("*")}, watchable, []string{"scale/v1 scalers", "scale/v2 scalers"}},
 		"with a subresource": {[]policy.Target{{Group: "scale", Version: "v1", Kind: "Scaler", Subresource: "status"}, scaler("v2")}, watchable, []string{"scale/v2 scalers"}},
 	} {
-		if diff := cmp.Diff(test.want, names(catalog.Matching(test.targets, policy.NewExclusion(), test.accept))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testkit.NoDiff(t, cmp.Diff(test.want, names(catalog.Matching(test.targets, policy.NewExclusion(), test.accept))), "%s (-want +got)", name)
 	}
 }
 

@@ -128,10 +128,7 @@ func prove(t *testing.T, old *unstructured.Unstructured, exceptions ...*unstruct
 		testkit.NoError(t, errors.Join(one.Problem(), one.Doubt()))
 		compiled = append(compiled, one)
 	}
-	comparisons, err := proof.Compare(t.Context(), resources(t, pods, 80), compiled, []convert.Result{result}, filescan.Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	comparisons := testkit.Must(proof.Compare(t.Context(), resources(t, pods, 80), compiled, []convert.Result{result}, filescan.Options{Workers: 1}))(t)
 	return comparisons[result.Old]
 }
 

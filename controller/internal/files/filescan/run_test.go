@@ -72,9 +72,7 @@ func TestRun(t *testing.T) {
 	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
 	findings := filescan.NewFindings(false)
-	if err := filescan.Run(t.Context(), source, compile(t, policiesOfAllOutcomes), filescan.Options{Findings: findings, Reports: reports, Workers: 3}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, policiesOfAllOutcomes), filescan.Options{Findings: findings, Reports: reports, Workers: 3}))
 	wantSet := map[string]int{
 		"ClusterPolicy/owner shop/good": 2, "ClusterPolicy/owner default/bad": 2, "ClusterPolicy/owner default/excepted": 2,
 		"ClusterPolicy/advice shop/good": 1, "ClusterPolicy/advice default/bad": 1, "ClusterPolicy/advice default/excepted": 1,

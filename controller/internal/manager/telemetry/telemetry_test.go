@@ -146,10 +146,7 @@ func TestValidate(t *testing.T) {
 // TestCollectorAway: a collector that does not answer makes no errors and delays only the end, by a bounded time.
 func TestCollectorAway(t *testing.T) { // It sets the tracer provider of the process.
 	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
-	sent, err := telemetry.Start(t.Context(), &telemetry.Options{MetricsEndpoint: "http://" + address}, "docket-controller", "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := testkit.Must(telemetry.Start(t.Context(), &telemetry.Options{MetricsEndpoint: "http://" + address}, "docket-controller", "one"))(t)
 	if err := sent.Shutdown(t.Context()); err == nil {
 		t.Error("Shutdown does not say that metrics are lost")
 	}

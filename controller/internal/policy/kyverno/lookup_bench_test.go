@@ -229,10 +229,7 @@ func lookupThere(b *testing.B, text string, entries store.Store) {
 	decoded := &kyvernov1.ClusterPolicy{}
 	testkit.NoError(b, base.Decode(enginetest.Object(b, text), decoded))
 	measure(b, func() {
-		made, err := policycontext.NewPolicyContext(query, *enginetest.Object(b, benchmarkIngress), kyvernov1.Create, nil, settings)
-		if err != nil {
-			b.Fatal(err)
-		}
+		made := testkit.Must(policycontext.NewPolicyContext(query, *enginetest.Object(b, benchmarkIngress), kyvernov1.Create, nil, settings))(b)
 		response := stock.Validate(b.Context(), made.WithPolicy(decoded))
 		if rules := response.PolicyResponse.Rules; len(rules) != 1 || rules[0].Status() != "pass" {
 			b.Fatalf("Kyverno: %s", rules[0].Message())
