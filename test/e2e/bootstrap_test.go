@@ -17,7 +17,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -113,15 +112,13 @@ const reportCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourc
 // given name, or to kube-apiserver itself if that is "".
 func (b *bootstrapped) waitForService(t *testing.T, want string) {
 	t.Helper()
-	var got string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
+	waitSettled(t, 100*time.Millisecond, func() string {
 		result := b.kubectl.Try(t, "", "get", "apiservice", "v1alpha2.wgpolicyk8s.io", "-o", "jsonpath={.spec.service.name}")
-		got = result.Stdout + result.Stderr
-		return result.Code == 0 && got == want, nil
+		if got := result.Stdout + result.Stderr; result.Code != 0 || got != want {
+			return fmt.Sprintf("the APIService points to %q, want %q", got, want)
+		}
+		return ""
 	})
-	if err != nil {
-		t.Fatalf("the APIService points to %q, want %q", got, want)
-	}
 }
 
 // newBootstrapped starts a cluster and makes a certificate for a server in it, with further flags.
@@ -229,15 +226,14 @@ func (b *bootstrapped) testRoles(t *testing.T) {
 		{"writer", "deletecollection", "policyreports.wgpolicyk8s.io", "yes"},
 		{"stranger", "list", "policyreports.wgpolicyk8s.io", "no"},
 	} {
-		var got harness.Result
 		// Aggregated roles are made by a controller.
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
-			got = b.kubectl.As(test.user).Try(t, "", "auth", "can-i", "--namespace", "default", test.verb, test.resource)
-			return strings.TrimSpace(got.Stdout) == test.want, nil
+		waitSettled(t, 100*time.Millisecond, func() string {
+			got := b.kubectl.As(test.user).Try(t, "", "auth", "can-i", "--namespace", "default", test.verb, test.resource)
+			if strings.TrimSpace(got.Stdout) == test.want {
+				return ""
+			}
+			return fmt.Sprintf("may %s %s %s: %q, want %s\n%s", test.user, test.verb, test.resource, got.Stdout, test.want, got.Stderr)
 		})
-		if err != nil {
-			t.Errorf("may %s %s %s: %q, want %s\n%s", test.user, test.verb, test.resource, got.Stdout, test.want, got.Stderr)
-		}
 	}
 }
 
@@ -274,9 +270,7 @@ func (b *bootstrapped) testRotation(t *testing.T) {
 	b.createReport(t, "old-certificate")
 	b.kubectl.Run(t, "apply", "-f", b.path("secret.yaml"))
 	b.mount(t)
-	testkit.NoError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, bootstrapPatience, true, func(context.Context) (bool, error) {
-		return b.serial(t) != before, nil
-	}))
+	waitUntil(t, "the server takes the new certificate", func() bool { return b.serial(t) != before })
 	b.createReport(t, "new-certificate")
 
 	// The new authority alone: had the old one vouched for it, this would show.

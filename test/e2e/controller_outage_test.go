@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
@@ -49,11 +48,12 @@ func TestControllerClusterAway(t *testing.T) {
 			c.fillForOutage(t)
 			c.controller.Launch(t)
 			// The scan takes a few seconds.
-			if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, settleTimeout, true, func(context.Context) (bool, error) {
-				return c.soFar(t, "docket_controller_evaluations_total") >= how.after, nil
-			}); err != nil {
-				t.Fatal("the scan does not begin: ", err)
-			}
+			waitSettled(t, 10*time.Millisecond, func() string {
+				if n := c.soFar(t, "docket_controller_evaluations_total"); n < how.after {
+					return fmt.Sprintf("the scan begins: %v evaluations", n)
+				}
+				return ""
+			})
 			how.leave(c.cluster, t)
 			begun := time.Now()
 			evaluated, written := c.evaluations(t), c.soFar(t, "docket_controller_report_writes_total")

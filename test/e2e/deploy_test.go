@@ -270,21 +270,30 @@ func everything(t *testing.T, kubectl *harness.Kubectl) []string {
 // checkGone waits until the cluster has the earlier objects, and no others.
 func checkGone(t *testing.T, kubectl *harness.Kubectl, before []string) {
 	t.Helper()
-	var now []string
-	err := wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, settleTimeout, true, func(context.Context) (bool, error) {
-		now = everything(t, kubectl)
-		return slices.Equal(before, now), nil
-	})
-	if err != nil {
-		t.Fatalf("the removal leaves (+) or took too much (-):\n%s", cmp.Diff(before, now))
-	}
+	waitSettled(t, 500*time.Millisecond, func() string { return cmp.Diff(before, everything(t, kubectl)) }) // What is left: +.
 }
 
-func waitUntil(t *testing.T, what string, done func() bool) {
+// waitUntil fails the test with what is waited for; questions to a cluster are not asked as often as testkit does.
+func waitUntil(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, settleTimeout, true, func(context.Context) (bool, error) { return done(), nil })
+	waitSettled(t, 200*time.Millisecond, func() string {
+		if done() {
+			return ""
+		}
+		return what
+	})
+}
+
+// waitSettled returns once there is no problem, and fails the test with the last one.
+func waitSettled(t testing.TB, interval time.Duration, problem func() string) {
+	t.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(t.Context(), interval, settleTimeout, true, func(context.Context) (bool, error) {
+		last = problem()
+		return last == "", nil
+	})
 	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+		t.Fatalf("%v: %s", err, last)
 	}
 }
 

@@ -265,14 +265,7 @@ func startFollower(t testing.TB, r reports) follower {
 // check waits until the informer shows what a list shows.
 func (f follower) check(t testing.TB, r reports) {
 	t.Helper()
-	var difference string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		difference = f.difference(t, r)
-		return difference == "", nil
-	})
-	if err != nil {
-		t.Errorf("the informer does not converge (%v): %s", err, difference)
-	}
+	waitSettled(t, 100*time.Millisecond, func() string { return f.difference(t, r) })
 }
 
 // checkWentOn checks that nothing made the informer begin again.

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -127,13 +125,10 @@ func (r reports) create(t testing.TB, name string, change ...func(*unstructured.
 // waitGone returns when the object is gone.
 func (r reports) waitGone(t testing.TB, name string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		_, err := r.Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+	waitUntil(t, fmt.Sprintf("%s %s is gone", r.kind.Kind, name), func() bool {
+		_, err := r.Get(t.Context(), name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
-	if err != nil {
-		t.Errorf("%s %s is still there: %v", r.kind.Kind, name, err)
-	}
 }
 
 func policyReports(t testing.TB, c *harness.Cluster, namespace string) reports {
@@ -157,13 +152,10 @@ func testTerminatingNamespace(t *testing.T, c *harness.Cluster) {
 	r := policyReports(t, c, "ending")
 	r.create(t, "held", func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/hold"}) })
 	deleteNamespace(t, c, "ending")
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		_, err := r.Create(ctx, r.object("late"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && apierrors.IsForbidden(err), nil
+	waitUntil(t, "creating in a terminating namespace is refused with 403 and its cause", func() bool {
+		_, err := r.Create(t.Context(), r.object("late"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && apierrors.IsForbidden(err)
 	})
-	if err != nil {
-		t.Errorf("creating in a terminating namespace is not refused with 403 and its cause: %v", err)
-	}
 	waitNamespaceSays(t, c, "ending", corev1.NamespaceFinalizersRemaining, "example.com/hold")
 	testkit.Must(r.Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 	waitNamespaceGone(t, c, "ending")
@@ -180,34 +172,23 @@ func deleteNamespace(t testing.TB, c *harness.Cluster, name string) {
 // contains the text.
 func waitNamespaceSays(t testing.TB, c *harness.Cluster, name string, condition corev1.NamespaceConditionType, text string) {
 	t.Helper()
-	var last []corev1.NamespaceCondition
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		namespace, err := c.Client(t).CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		last = namespace.Status.Conditions
-		for _, have := range last {
+	waitSettled(t, 100*time.Millisecond, func() string {
+		namespace := testkit.Must(c.Client(t).CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{}))(t)
+		for _, have := range namespace.Status.Conditions {
 			if have.Type == condition && have.Status == corev1.ConditionTrue && strings.Contains(have.Message, text) {
-				return true, nil
+				return ""
 			}
 		}
-		return false, nil
+		return fmt.Sprintf("namespace %s does not say %s with %q; it says %+v", name, condition, text, namespace.Status.Conditions)
 	})
-	if err != nil {
-		t.Errorf("namespace %s does not say %s with %q (%v); it says %+v", name, condition, text, err, last)
-	}
 }
 
 func waitNamespaceGone(t testing.TB, c *harness.Cluster, name string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		_, err := c.Client(t).CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+	waitUntil(t, "namespace "+name+" is gone", func() bool {
+		_, err := c.Client(t).CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
-	if err != nil {
-		t.Errorf("namespace %s is still there: %v", name, err)
-	}
 }
 
 // testDeletedNamespace: all reports of a namespace go with it, those of others stay.
@@ -266,34 +247,25 @@ func testQuota(t *testing.T, c *harness.Cluster) {
 	testkit.NoError(t, r.Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	waitUsed(t, c, 1)
 	// The server hears of it by an informer, a moment later than we do.
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		_, err := r.Create(ctx, r.object("c"), metav1.CreateOptions{})
-		if apierrors.IsForbidden(err) {
-			return false, nil
+	waitUntil(t, "what was deleted is given back", func() bool {
+		_, err := r.Create(t.Context(), r.object("c"), metav1.CreateOptions{})
+		if !apierrors.IsForbidden(err) {
+			testkit.NoError(t, err)
 		}
-		return err == nil, err
+		return err == nil
 	})
-	if err != nil {
-		t.Errorf("what was deleted is not given back: %v", err)
-	}
 }
 
 // waitUsed returns when the quota of the namespace bounded says that so many reports are used.
 func waitUsed(t testing.TB, c *harness.Cluster, want int64) {
 	t.Helper()
-	var last corev1.ResourceList
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		quota, err := c.Client(t).CoreV1().ResourceQuotas("bounded").Get(ctx, "reports", metav1.GetOptions{})
-		if err != nil {
-			return false, err
+	waitSettled(t, 100*time.Millisecond, func() string {
+		quota := testkit.Must(c.Client(t).CoreV1().ResourceQuotas("bounded").Get(t.Context(), "reports", metav1.GetOptions{}))(t)
+		if used, ok := quota.Status.Used[countedReports]; ok && used.Value() == want {
+			return ""
 		}
-		last = quota.Status.Used
-		used, ok := last[countedReports]
-		return ok && used.Value() == want, nil
+		return fmt.Sprintf("the quota says %v is used, want %d", quota.Status.Used, want)
 	})
-	if err != nil {
-		t.Fatalf("the quota says %v is used, want %d: %v", last, want, err)
-	}
 }
 
 // testGarbage: reports go with their owners, and own others.
@@ -318,13 +290,10 @@ func testGarbage(t *testing.T, c *harness.Cluster) {
 	testkit.NoError(t, maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}))
 	r.waitGone(t, "owned")
 	testkit.NoError(t, r.Delete(t.Context(), "owning", metav1.DeleteOptions{}))
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
-		_, err := maps.Get(ctx, "dependent", metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+	waitUntil(t, "the ConfigMap that a report owned is gone", func() bool {
+		_, err := maps.Get(t.Context(), "dependent", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
-	if err != nil {
-		t.Errorf("the ConfigMap that a report owned is still there: %v", err)
-	}
 	if _, err := r.Get(t.Context(), "free", metav1.GetOptions{}); err != nil {
 		t.Errorf("the report without an owner: %v", err)
 	}

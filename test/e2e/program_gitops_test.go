@@ -65,7 +65,7 @@ func runGitops(t *testing.T, p *programCluster) []string {
 	// foreground.
 	for _, kind := range sample.Kinds() {
 		r := newReports(t, p.cluster, kind, p.namespace)
-		untilNoProblem(t, func() string {
+		waitSettled(t, 100*time.Millisecond, func() string {
 			list, err := r.List(t.Context(), metav1.ListOptions{})
 			if err != nil || len(list.Items) > 0 {
 				return fmt.Sprintf("%v, pruned reports are left", err)
@@ -95,7 +95,7 @@ func startGitops(t *testing.T, config *rest.Config, namespace string) *gitopsOf 
 	t.Cleanup(stop)
 	// It reads OpenAPI when it starts; kube-apiserver takes its time to merge that of a server that
 	// has just been registered.
-	untilNoProblem(t, func() string {
+	waitSettled(t, 100*time.Millisecond, func() string {
 		for _, kind := range sample.Kinds() {
 			if known.GetGVKParser().Type(gvkOf(kind)) == nil {
 				known.Invalidate()
@@ -224,7 +224,7 @@ func (g *gitopsOf) live(reports []*unstructured.Unstructured) map[kube.ResourceK
 		g.t.Fatal(err)
 	}
 	var live map[kube.ResourceKey]*unstructured.Unstructured
-	untilNoProblem(g.t, func() string {
+	waitSettled(g.t, 100*time.Millisecond, func() string {
 		if live, err = g.cache.GetManagedLiveObjs(reports, func(r *cache.Resource) bool { return r.Info == g.application }); err != nil {
 			return err.Error()
 		}

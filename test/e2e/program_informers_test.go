@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -34,9 +33,6 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 )
-
-// informerPatience bounds what a watch needs to show a change.
-const informerPatience = 2 * time.Minute
 
 // informer is one of client-go for one kind, and what it told its handler.
 type informer struct {
@@ -148,7 +144,7 @@ func startInformers(t *testing.T, config *rest.Config, kinds []sample.Kind) []*i
 				informers = append(informers, startInformerOf(t, fmt.Sprintf("%s %s %s", sort, begin, kind.Kind), kind, lister, object))
 			}
 			want := map[string][]string{"watch-list": {"watch-list"}, "list": {"list", "watch"}}[begin]
-			untilNoProblem(t, func() string {
+			waitSettled(t, 100*time.Millisecond, func() string {
 				noted.mu.Lock()
 				defer noted.mu.Unlock()
 				if slices.Equal(noted.seen, want) {
@@ -215,19 +211,6 @@ func (i *informer) stored() map[string]string {
 	return versions
 }
 
-// untilNoProblem polls until problem returns "".
-func untilNoProblem(t testing.TB, problem func() string) {
-	t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, informerPatience, true, func(context.Context) (bool, error) {
-		last = problem()
-		return last == "", nil
-	})
-	if err != nil {
-		t.Fatalf("%v: %s", err, last)
-	}
-}
-
 // runInformers changes objects of all kinds while informers of all sorts follow, and
 // returns what those told.
 func runInformers(t *testing.T, p *programCluster) []string {
@@ -237,7 +220,7 @@ func runInformers(t *testing.T, p *programCluster) []string {
 	}
 	var lines []string
 	for _, i := range informers {
-		untilNoProblem(t, func() string {
+		waitSettled(t, 100*time.Millisecond, func() string {
 			if told := i.told(); len(told) == 0 || !strings.HasPrefix(told[len(told)-1], "added last ") {
 				return fmt.Sprintf("informer %s has not seen the last object: %q", i.name, told)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,7 +114,7 @@ func (r runtimeOf) index() {
 func (r runtimeOf) cached(step string, want int) []string {
 	r.t.Helper()
 	var names []string
-	untilNoProblem(r.t, func() string {
+	waitSettled(r.t, 100*time.Millisecond, func() string {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion(r.kind.APIVersion)
 		list.SetKind(r.kind.Kind + "List")
@@ -186,7 +187,7 @@ func (r runtimeOf) typed() {
 	ctx, cl := r.t.Context(), r.cluster.GetClient()
 	report := &wgpolicy.PolicyReport{ObjectMeta: metav1.ObjectMeta{Name: "typed", Namespace: r.namespace}}
 	r.note("create", cl.Create(ctx, report))
-	untilNoProblem(r.t, func() string {
+	waitSettled(r.t, 100*time.Millisecond, func() string {
 		if err := cl.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
 			return err.Error()
 		}
@@ -194,7 +195,7 @@ func (r runtimeOf) typed() {
 	})
 	report.Labels = map[string]string{"step": "7"}
 	r.note("update", cl.Update(ctx, report), report.Generation)
-	untilNoProblem(r.t, func() string {
+	waitSettled(r.t, 100*time.Millisecond, func() string {
 		list := &wgpolicy.PolicyReportList{}
 		if err := cl.List(ctx, list, client.InNamespace(r.namespace)); err != nil || len(list.Items) != 1 || list.Items[0].Labels["step"] != "7" {
 			return fmt.Sprintf("%v, %d reports", err, len(list.Items))

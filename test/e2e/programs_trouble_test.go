@@ -135,14 +135,14 @@ func (p *troubled) work(t *testing.T, trouble string) {
 		p.pods++
 	}
 	reports := p.gitops.manifests(labelled(fmt.Sprint(p.pods)))
-	untilNoProblem(t, func() string {
+	waitSettled(t, 100*time.Millisecond, func() string {
 		if err := p.gitops.sync(trouble, reports); err != nil {
 			return err.Error()
 		}
 		return ""
 	})
 	report := p.byHand(t)
-	untilNoProblem(t, func() string {
+	waitSettled(t, 100*time.Millisecond, func() string {
 		if applied := p.kyverno.kubectl.Try(t, report, "apply", "-f", "-"); applied.Code != 0 {
 			return applied.Stderr
 		}
@@ -174,11 +174,11 @@ func (p *troubled) check(t *testing.T) {
 		t.Error("Kyverno has ended")
 	}
 	for _, i := range p.informers {
-		untilNoProblem(t, func() string {
+		waitSettled(t, 100*time.Millisecond, func() string {
 			return storedProblem(i.stored(), p.list(t, i.kind))
 		})
 	}
-	untilNoProblem(t, func() string {
+	waitSettled(t, 100*time.Millisecond, func() string {
 		cached := p.runtime.empty()
 		list := &unstructured.UnstructuredList{Object: cached.Object}
 		list.SetKind(cached.GetKind() + "List")
@@ -196,7 +196,7 @@ func (p *troubled) check(t *testing.T) {
 		if !f.Alive() {
 			t.Errorf("the script in %s has ended", language)
 		}
-		untilNoProblem(t, func() string {
+		waitSettled(t, 100*time.Millisecond, func() string {
 			versions, err := f.Versions()
 			if err != nil {
 				return err.Error()

@@ -16,7 +16,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -93,14 +92,7 @@ const (
 func wantWholeAPI(t *testing.T, c *harness.Cluster, reports openAPI) {
 	t.Helper()
 	k := c.Kubectl(t, "default")
-	var problem string
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
-		problem = apiProblem(t, k, reports)
-		return problem == "", nil
-	})
-	if err != nil {
-		t.Errorf("the API of the cluster is not whole: %s", problem)
-	}
+	waitSettled(t, time.Second, func() string { return apiProblem(t, k, reports) })
 }
 
 func apiProblem(t *testing.T, k *harness.Kubectl, reports openAPI) string {
@@ -160,14 +152,12 @@ func TestRegistrationMistakes(t *testing.T) {
 
 func waitUnavailable(t *testing.T, c *harness.Cluster, want string) {
 	t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		last = c.Availability(t, "v1alpha2.wgpolicyk8s.io")
-		return strings.Contains(last, want), nil
+	waitSettled(t, 100*time.Millisecond, func() string {
+		if said := c.Availability(t, "v1alpha2.wgpolicyk8s.io"); !strings.Contains(said, want) {
+			return fmt.Sprintf("the APIService says %q, want %q", said, want)
+		}
+		return ""
 	})
-	if err != nil {
-		t.Errorf("the APIService says %q, want %q", last, want)
-	}
 }
 
 // wantRestOfCluster checks that what is not about reports works without an error.

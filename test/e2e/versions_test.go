@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -178,17 +176,14 @@ func wantDocketFirst(t *testing.T, c *harness.Cluster, replica *harness.Replica,
 func waitPreferred(t *testing.T, c *harness.Cluster) {
 	t.Helper()
 	for _, version := range harness.APIServices() {
-		var got metav1.APIGroup
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			data, err := c.Client(t).Discovery().RESTClient().Get().AbsPath("/apis/" + version.Group).DoRaw(ctx)
-			if err != nil {
-				return false, nil //nolint:nilerr // Asked again.
+		waitSettled(t, 100*time.Millisecond, func() string {
+			var got metav1.APIGroup
+			data, err := c.Client(t).Discovery().RESTClient().Get().AbsPath("/apis/" + version.Group).DoRaw(t.Context())
+			if err == nil && json.Unmarshal(data, &got) == nil && got.PreferredVersion.Version == version.Version {
+				return ""
 			}
-			return json.Unmarshal(data, &got) == nil && got.PreferredVersion.Version == version.Version, nil
+			return fmt.Sprintf("the preferred version of %s is %q: %v", version.Group, got.PreferredVersion.Version, err)
 		})
-		if err != nil {
-			t.Errorf("the preferred version of %s is %q", version.Group, got.PreferredVersion.Version)
-		}
 	}
 }
 

@@ -4,7 +4,7 @@
 package e2e
 
 import (
-	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,19 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/walkthrough"
 )
 
-const (
-	repository = "../.."
-	// walkPatience is for what happens in the background of a walk.
-	walkPatience = 3 * time.Minute
-)
+const repository = "../.."
 
 // walker follows pages of documentation in one shell.
 type walker struct {
@@ -107,14 +101,12 @@ func (w *walker) overlayOf(page, block string) {
 // want runs a command until it prints the text.
 func (w *walker) want(command, text string) {
 	w.t.Helper()
-	var output string
-	err := wait.PollUntilContextTimeout(w.t.Context(), time.Second, walkPatience, true, func(context.Context) (bool, error) {
-		output, _ = w.shell.Try(w.t, command)
-		return strings.Contains(output, text), nil
+	waitSettled(w.t, time.Second, func() string {
+		if output, _ := w.shell.Try(w.t, command); !strings.Contains(output, text) {
+			return fmt.Sprintf("$ %s\n%s\nwant %q", command, output, text)
+		}
+		return ""
 	})
-	if err != nil {
-		w.t.Fatalf("$ %s\n%s\nwant %q", command, output, text)
-	}
 }
 
 // TestPagesAreFollowed: each command of the pages is in the plan of a test, or in the list of those that can't be run

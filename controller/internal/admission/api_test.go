@@ -61,7 +61,7 @@ func TestLabelsOfNamespaces(t *testing.T) {
 	}
 	patch := []byte(`{"metadata":{"labels":{"team":"b"}}}`)
 	testkit.Must(c.api.Resource(namespaceResource.GroupVersionResource).Patch(t.Context(), "labels", types.MergePatchType, patch, metav1.PatchOptions{}))(t)
-	eventually(t, "the new labels are seen", func() bool { return labels()["team"] == "b" })
+	testkit.Eventually(t, "the new labels are seen", func() bool { return labels()["team"] == "b" })
 }
 
 // TestNamespaceObjects: policies see all of the namespace of a request, as it is by now.
@@ -86,7 +86,7 @@ func TestNamespaceObjects(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b"} {
 		patch(name)
-		eventually(t, "the owner "+name+" is seen", func() bool { return owner() == name })
+		testkit.Eventually(t, "the owner "+name+" is seen", func() bool { return owner() == name })
 	}
 }
 
@@ -122,7 +122,7 @@ func TestRolesOfUsers(t *testing.T) {
 	bind("", "roles-six", "ClusterRole", "not-mine", user)
 	p = newRecorder(background, enforces, func(p *fakePolicy) { p.admission.Roles = true })
 	c.policies.put(p)
-	eventually(t, "the server is ready again", func() bool { return c.Ready() == nil })
+	testkit.Eventually(t, "the server is ready again", func() bool { return c.Ready() == nil })
 	roles := func() string {
 		c.ask(t, PathIgnore, request(pod("roles-a", "a"), func(r *admissionv1.AdmissionRequest) {
 			r.UserInfo.Username, r.UserInfo.Groups = "system:serviceaccount:roles-a:robot", []string{"robots-of-test"}
@@ -137,7 +137,7 @@ func TestRolesOfUsers(t *testing.T) {
 		t.Errorf("the roles are %s", got)
 	}
 	testkit.NoError(t, c.api.Resource(bindingResources[1].GroupVersionResource).Delete(t.Context(), "roles-five", metav1.DeleteOptions{}))
-	eventually(t, "the deletion of a binding is seen", func() bool { return roles() == "roles-a:reader roles-b:writer, here" })
+	testkit.Eventually(t, "the deletion of a binding is seen", func() bool { return roles() == "roles-a:reader roles-b:writer, here" })
 }
 
 // reader is a leader.
@@ -195,10 +195,10 @@ func TestFromRequestToLeader(t *testing.T) {
 	c.namespace(t, "handed", nil)
 	create := request(pod("handed", "a"))
 	c.ask(t, PathIgnore, create)
-	eventually(t, "an EphemeralReport is there", func() bool { return c.ephemeral(t, "handed") == 1 })
+	testkit.Eventually(t, "an EphemeralReport is there", func() bool { return c.ephemeral(t, "handed") == 1 })
 	leader := &reader{}
 	leader.run(t, c)
-	eventually(t, "the leader has it", func() bool { return len(leader.of("handed")) == 1 })
+	testkit.Eventually(t, "the leader has it", func() bool { return len(leader.of("handed")) == 1 })
 	content, err := policy.ContentOf(pod("handed", "a"))
 	got := leader.of("handed")[0]
 	if err != nil || got.Policy != p.Identity() || got.Fingerprint != p.Fingerprint() || got.Content != content ||
@@ -208,7 +208,7 @@ func TestFromRequestToLeader(t *testing.T) {
 	c.ask(t, PathIgnore, request(nil, func(r *admissionv1.AdmissionRequest) {
 		r.Operation, r.Name, r.Namespace, r.OldObject = admissionv1.Delete, "a", "handed", raw(pod("handed", "a"))
 	}))
-	eventually(t, "the leader learns of the deletion", func() bool { return len(leader.of("handed")) == 2 })
+	testkit.Eventually(t, "the leader learns of the deletion", func() bool { return len(leader.of("handed")) == 2 })
 	if got := leader.of("handed")[1]; len(got.Results) != 0 {
 		t.Errorf("a deleted object has %+v", got)
 	}
@@ -218,8 +218,8 @@ func TestFromRequestToLeader(t *testing.T) {
 	for i := range 100 {
 		c.ask(t, PathIgnore, request(pod("handed", fmt.Sprint("many-", i))))
 	}
-	eventually(t, "the leader has all", func() bool { return len(subjects(leader.of("handed"))) == 101 })
-	eventually(t, "all EphemeralReports are gone", func() bool { return c.ephemeral(t, "handed") == 0 })
+	testkit.Eventually(t, "the leader has all", func() bool { return len(subjects(leader.of("handed"))) == 101 })
+	testkit.Eventually(t, "all EphemeralReports are gone", func() bool { return c.ephemeral(t, "handed") == 0 })
 	if got := leader.of("nowhere"); len(got) != 0 {
 		t.Errorf("the leader has %+v", got)
 	}
@@ -238,11 +238,11 @@ func TestLeaderReadsWhatWaits(t *testing.T) { // Its leader takes all reports.
 	for i := range count {
 		c.ask(t, PathIgnore, request(pod("waiting", fmt.Sprint("many-", i))))
 	}
-	eventually(t, "all is written", func() bool { return c.ephemeral(t, "waiting") == count })
+	testkit.Eventually(t, "all is written", func() bool { return c.ephemeral(t, "waiting") == count })
 	leader := &reader{}
 	leader.run(t, c)
-	eventually(t, "the leader has all", func() bool { return len(leader.of("waiting")) == count })
-	eventually(t, "all EphemeralReports are gone", func() bool { return c.ephemeral(t, "waiting") == 0 })
+	testkit.Eventually(t, "the leader has all", func() bool { return len(leader.of("waiting")) == count })
+	testkit.Eventually(t, "all EphemeralReports are gone", func() bool { return c.ephemeral(t, "waiting") == 0 })
 	if got := subjects(leader.of("waiting")); len(got) != count {
 		t.Errorf("the leader has %d subjects", len(got))
 	}

@@ -84,7 +84,7 @@ func TestDeniedRequestsAreEvents(t *testing.T) {
 		t.Fatal("the request is allowed")
 	}
 	// They come in the order of the denials: those of the requests before would be there by now.
-	eventually(t, "there are the Events of the last request", func() bool {
+	testkit.Eventually(t, "there are the Events of the last request", func() bool {
 		return slices.ContainsFunc(eventsOf(t, api), func(e corev1.Event) bool { return e.Related.Name == "a" && e.InvolvedObject.Name == "own" })
 	})
 	found := map[string]corev1.Event{}

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -256,22 +255,6 @@ func (u *unit) ask(tb testing.TB, path string, r *admissionv1.AdmissionRequest) 
 		tb.Errorf("the answer is %s", answer.Body)
 	}
 	return review.Response
-}
-
-// eventually waits until what is asked is true.
-func eventually(tb testing.TB, what string, ask func() bool) {
-	tb.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ask() {
-		select {
-		case <-timer.C:
-			tb.Fatalf("it does not come about that %s", what)
-		case <-tick.C:
-		}
-	}
 }
 
 // fail has requests of the server's client fail.

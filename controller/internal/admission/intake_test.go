@@ -99,7 +99,7 @@ func testSlowBodiesTakeNoSlot(t *testing.T) {
 			t.Errorf("a request beside slow ones: %d %s", answer.Code, answer.Body)
 		}
 	}
-	eventually(t, "the slow ones were sent away", func() bool { return in.arriving() == 0 && in.room() == 0 })
+	testkit.Eventually(t, "the slow ones were sent away", func() bool { return in.arriving() == 0 && in.room() == 0 })
 }
 
 // TestSlowBodyIsToldSo within seconds, whatever time its request asks for.
@@ -136,7 +136,7 @@ func testBodiesAreBounded(t *testing.T) {
 	var slow []net.Conn
 	for i := range 2 {
 		slow = append(slow, trickle(t, server, PathFail+"?timeout=30s", maxBody, large))
-		eventually(t, "its bytes are counted", func() bool { return in.room() > int64(i+1)*(maxBody-firstRead) })
+		testkit.Eventually(t, "its bytes are counted", func() bool { return in.room() > int64(i+1)*(maxBody-firstRead) })
 	}
 	body := append(encodeReview(t, request(pod("default", "a"))), bytes.Repeat([]byte(" "), maxBody/2)...)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+PathFail+"?timeout=2s", bytes.NewReader(body))
@@ -155,7 +155,7 @@ func testBodiesAreBounded(t *testing.T) {
 	if got := answerOf(t, slow[0]); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, errGivesWay.Error()) {
 		t.Errorf("the oldest of them is told %q", got)
 	}
-	eventually(t, "all room is free", func() bool { return in.room() == 0 })
+	testkit.Eventually(t, "all room is free", func() bool { return in.room() == 0 })
 }
 
 // TestBodyThatFindsNoRoom is refused in time if the room is taken by requests that are being evaluated.

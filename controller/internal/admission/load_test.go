@@ -105,7 +105,7 @@ func testFlood(t *testing.T) {
 	if after > before+8<<20 {
 		t.Errorf("the heap has grown from %d to %d bytes", before, after)
 	}
-	eventually(t, "all slots are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
+	testkit.Eventually(t, "all slots are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 }
 
 // TestPolicyThatNeverEndsKeepsItsSlots: what it holds does not grow with requests, the other webhook
@@ -147,7 +147,7 @@ func testPolicyThatNeverEnds(t *testing.T) {
 		t.Errorf("the other webhook: %d %s", answer.Code, answer.Body)
 	}
 	free()
-	eventually(t, "requests find a slot again", func() bool { return u.post(t, PathIgnore, body).Code == http.StatusOK })
+	testkit.Eventually(t, "requests find a slot again", func() bool { return u.post(t, PathIgnore, body).Code == http.StatusOK })
 }
 
 func TestGate(t *testing.T) {
@@ -166,7 +166,7 @@ func TestGate(t *testing.T) {
 	for range waitingEach {
 		go func() { entered <- g.enter(t.Context(), time.Minute) }()
 	}
-	eventually(t, "all wait", func() bool { return len(g.waiting) == waitingEach })
+	testkit.Eventually(t, "all wait", func() bool { return len(g.waiting) == waitingEach })
 	if err := g.enter(t.Context(), time.Minute); !errors.Is(err, errOverload) {
 		t.Errorf("without a slot to wait: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTimeouts: the answer comes in time whatever policies do, others are evaluated all the same, and
@@ -150,7 +151,7 @@ func TestClientThatGoesAway(t *testing.T) {
 	if strings.Join(owners, " ") != "stays" {
 		t.Errorf("handed over are the results of %q", owners)
 	}
-	eventually(t, "the slots are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
+	testkit.Eventually(t, "the slots are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 }
 
 // foreignContext is one that package context can't look into.
@@ -201,7 +202,7 @@ func testSlowBody(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 	}
-	eventually(t, "the slot is free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
+	testkit.Eventually(t, "the slot is free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 
 	// A connection serves one request after the other.
 	for range 3 {

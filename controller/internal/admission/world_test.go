@@ -57,7 +57,7 @@ func newConnected(t *testing.T, policies ...policy.Policy) *connected {
 		}
 	})
 	t.Cleanup(c.stop)
-	eventually(t, "the server is ready", func() bool { return c.Ready() == nil })
+	testkit.Eventually(t, "the server is ready", func() bool { return c.Ready() == nil })
 	return c
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // additions are what others add to the report on policy a, and a key of ours that it has not.
@@ -119,7 +120,7 @@ func TestForeignFinalizer(t *testing.T) {
 	w, stop := scan(Options{Split: true})
 	defer stop()
 	s.patch(t, `{"metadata":{"finalizers":null}}`)
-	eventually(t, "the report is made again once the old one is gone", func() bool {
+	testkit.Eventually(t, "the report is made again once the old one is gone", func() bool {
 		object, err := w.policyReports().Get(t.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false

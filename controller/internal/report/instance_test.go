@@ -65,7 +65,7 @@ func TestInstances(t *testing.T) {
 	if _, err := s.policyReports().Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+InstanceLabel+`":"four"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is reported as foreign", func() bool {
+	testkit.Eventually(t, "it is reported as foreign", func() bool {
 		_, err := unnamed.writer.Pending()
 		return err != nil
 	})

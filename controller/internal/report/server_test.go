@@ -25,9 +25,6 @@ import (
 	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
-// patience is for what takes a moment on a quick machine.
-const patience = testkit.Patience
-
 // server is a real control plane in this process.
 type server struct {
 	config *rest.Config
@@ -234,26 +231,10 @@ func (w *world) prune() {
 	w.layout.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 }
 
-// eventually waits until what is asked is true.
-func eventually(t *testing.T, what string, ask func() bool) {
-	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !ask() {
-		select {
-		case <-timer.C:
-			t.Fatalf("it does not come about that %s", what)
-		case <-tick.C:
-		}
-	}
-}
-
 // idle waits until nothing is to be written.
 func (w *world) idle(t *testing.T) {
 	t.Helper()
-	eventually(t, "all is written", func() bool {
+	testkit.Eventually(t, "all is written", func() bool {
 		n, _ := w.writer.Pending()
 		return n == 0
 	})

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // reader polls a server and fails for each result that is missing at any time.
@@ -66,7 +67,7 @@ func (r *reader) again(t *testing.T) {
 	r.mu.Lock()
 	enough := r.polls + 2
 	r.mu.Unlock()
-	eventually(t, "the reader goes on", func() bool {
+	testkit.Eventually(t, "the reader goes on", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.polls >= enough || t.Failed()

@@ -67,14 +67,14 @@ func TestRepairs(t *testing.T) {
 		object, err := w.policyReports().Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil && outcome(object) == "pass" && object.GetLabels()[ManagedByLabel] == Manager
 	}
-	eventually(t, "the report is there", fine)
+	testkit.Eventually(t, "the report is there", fine)
 
 	w.patch(t, `{"results":null}`)
-	eventually(t, "a changed report is repaired", fine)
+	testkit.Eventually(t, "a changed report is repaired", fine)
 
 	before := w.get(t, name).GetUID()
 	testkit.NoError(t, w.policyReports().Delete(t.Context(), name, metav1.DeleteOptions{}))
-	eventually(t, "a deleted report is made again", fine)
+	testkit.Eventually(t, "a deleted report is made again", fine)
 	if w.get(t, name).GetUID() == before {
 		t.Error("the report was not deleted")
 	}
@@ -82,7 +82,7 @@ func TestRepairs(t *testing.T) {
 	w.patch(t, `{"metadata":{"labels":{"team":"a"}}}`)
 	version := w.get(t, name).GetResourceVersion()
 	w.create(t, "stranger", map[string]any{ManagedByLabel: Manager})
-	eventually(t, "a report of nobody goes", func() bool {
+	testkit.Eventually(t, "a report of nobody goes", func() bool {
 		_, err := w.policyReports().Get(t.Context(), "stranger", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -92,7 +92,7 @@ func TestRepairs(t *testing.T) {
 	}
 
 	w.patch(t, `{"metadata":{"labels":{"`+ManagedByLabel+`":null}}}`)
-	eventually(t, "a report without our label is reported as foreign", func() bool {
+	testkit.Eventually(t, "a report without our label is reported as foreign", func() bool {
 		_, err := w.writer.Pending()
 		return errors.Is(err, errForeign)
 	})
@@ -192,17 +192,17 @@ func TestRefused(t *testing.T) {
 	for _, namespace := range []string{"full", "missing", "default"} {
 		w.layout.Set(clusterPolicy("a"), pod(namespace, "x"), []policy.Result{pass("r")})
 	}
-	eventually(t, "the other report is written", func() bool {
+	testkit.Eventually(t, "the other report is written", func() bool {
 		return slices.Contains(w.reports(t, WGPolicy), "default/polr-ns-default-a")
 	})
-	eventually(t, "two reports can't be written", func() bool {
+	testkit.Eventually(t, "two reports can't be written", func() bool {
 		_, err := w.writer.Pending()
 		return err != nil && strings.Contains(err.Error(), "exceeded quota") && strings.Contains(err.Error(), `namespaces "missing" not found`)
 	})
-	eventually(t, "the refused write is retried", func() bool { return refused.Load() > 1 })
+	testkit.Eventually(t, "the refused write is retried", func() bool { return refused.Load() > 1 })
 	w.gateway.set(nil)
 	w.namespace(t, "missing")
-	eventually(t, "all are written", func() bool { return len(w.reports(t, WGPolicy)) == 3 })
+	testkit.Eventually(t, "all are written", func() bool { return len(w.reports(t, WGPolicy)) == 3 })
 	w.idle(t)
 	if _, err := w.writer.Pending(); err != nil {
 		t.Errorf("the error stays: %v", err)
@@ -223,7 +223,7 @@ func TestServerAway(t *testing.T) {
 	for i := range 50 {
 		w.layout.Set(clusterPolicy("a"), pod("default", string(rune('0'+i))), []policy.Result{pass("r")})
 	}
-	eventually(t, "the server is missed", func() bool { return requests.Load() > 8 })
+	testkit.Eventually(t, "the server is missed", func() bool { return requests.Load() > 8 })
 	if n, err := w.writer.Pending(); n != 50 || err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("%d reports wait, error %v", n, err)
 	}
@@ -232,7 +232,7 @@ func TestServerAway(t *testing.T) {
 	}
 	w.layout.RemovePolicy(clusterPolicy("b"))
 	w.gateway.set(nil)
-	eventually(t, "all is written", func() bool { return len(w.reports(t, WGPolicy)) == 50 })
+	testkit.Eventually(t, "all is written", func() bool { return len(w.reports(t, WGPolicy)) == 50 })
 	w.idle(t)
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestNoMemoryForResources: resources for which there is no memory are requested when they are evaluated, again if
@@ -36,7 +37,7 @@ func TestNoMemoryForResources(t *testing.T) {
 	w.start(t, r, func(c *scan.Config) { c.Memory = 1 })
 	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/a has-team=pass", "ClusterPolicy/tight ConfigMap/tight/b has-team=fail")
 	// Policies of other tests may cause its evaluation, too, some of them together.
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if n, evaluated := int(gets.Load()), r.compiler.count("", "ConfigMap/tight/b"); n < 3 || n > 2+evaluated {
 			return fmt.Sprintf("%d requests for a resource that was evaluated %d times", n, evaluated)
 		}

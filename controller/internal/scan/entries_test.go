@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestChangedEntry: all resources of the policies that read it are evaluated once, those of others
@@ -46,7 +47,7 @@ func TestChangedEntry(t *testing.T) {
 		for _, name := range evaluated {
 			want[name] = 1
 		}
-		eventually(t, func() string {
+		testkit.Settles(t, func() string {
 			for name, count := range want {
 				for _, subject := range []string{"a", "b", "c"} {
 					if r.compiler.count("ClusterPolicy/"+name, "ConfigMap/entry/"+subject) < count {

@@ -37,7 +37,7 @@ func TestKindAppearsAndVanishes(t *testing.T) {
 		testkit.NoError(t, w.define(t.Context(), widgets))
 		testkit.NoError(t, w.awaitKind(t.Context(), widgets))
 		// A kind that has just come back may be missing once more.
-		eventually(t, func() string {
+		testkit.Settles(t, func() string {
 			_, err := w.at(widgets, "widgets").Create(t.Context(), object("example.com/v1", "Widget", "widgets", "a"), metav1.CreateOptions{})
 			if err != nil {
 				return err.Error()
@@ -91,7 +91,7 @@ func TestKindNoLongerMatched(t *testing.T) {
 	w.change(t, "matched", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
 	r.want(t, "ClusterPolicy/matched ResourceQuota")
 	r.want(t, "ClusterPolicy/matched ConfigMap/matched/", configMap)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if watched.open("/api/v1/resourcequotas") {
 			return "the kind is still watched"
 		}
@@ -227,7 +227,7 @@ func TestPeriodicScan(t *testing.T) {
 	w.policy(t, "periodic", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
 	r := w.scan(t, func(c *scan.Config) { c.Interval = 300 * time.Millisecond })
 	for _, name := range numbered("a", 70) {
-		eventually(t, func() string {
+		testkit.Settles(t, func() string {
 			if r.compiler.count("ClusterPolicy/periodic", "ConfigMap/periodic/"+name) < 3 {
 				return name + " is not evaluated again"
 			}

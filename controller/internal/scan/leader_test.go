@@ -29,7 +29,7 @@ func TestLeaderLater(t *testing.T) {
 	w.policy(t, "later", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
 	r := newRunning()
 	config, _ := w.support(t, r)
-	eventually(t, func() string { return errorText(config.Policies.Ready()) })
+	testkit.Settles(t, func() string { return errorText(config.Policies.Ready()) })
 	const line = "ClusterPolicy/later ConfigMap/later/a has-team=fail"
 	for range 2 {
 		r.results = newResults()
@@ -69,7 +69,7 @@ func TestKindOfPoliciesIsBeingListed(t *testing.T) {
 		return next.RoundTrip(request)
 	})
 	config, _ := w.support(t, r)
-	eventually(t, func() string { return errorText(config.Policies.Ready()) })
+	testkit.Settles(t, func() string { return errorText(config.Policies.Ready()) })
 	testkit.NoError(t, w.define(t.Context(), kind))
 	testkit.NoError(t, w.awaitKind(t.Context(), kind))
 	p := policyObject(t, "p", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
@@ -77,7 +77,7 @@ func TestKindOfPoliciesIsBeingListed(t *testing.T) {
 	p.SetKind("NamespacedValidatingPolicy")
 	p.SetNamespace("listing")
 	w.create(t, kind, p)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if !asked.Load() {
 			return "the kind is not noticed"
 		}
@@ -88,7 +88,7 @@ func TestKindOfPoliciesIsBeingListed(t *testing.T) {
 	r.lead(t, config)
 	r.want(t, "ClusterPolicy/listing ConfigMap/listing/", "ClusterPolicy/listing ConfigMap/listing/a has-team=fail")
 	// If the scan were thought to be over, it would be soon.
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if err := r.scanner.Ready(); err == nil || !strings.HasSuffix(err.Error(), "waits for the policies") {
 			return fmt.Sprint("it says ", err)
 		}

@@ -41,7 +41,7 @@ func TestMetrics(t *testing.T) {
 		`docket_controller_informers{state="listed"}`,
 		`docket_controller_informers{state="failing"} 0`,
 	}
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		text := metricsText(t)
 		for _, line := range want {
 			if !strings.Contains(text, "\n"+line) {

@@ -124,7 +124,7 @@ func (w *world) scanConfig(tb testing.TB, r *running) scan.Config {
 // rest waits until the first scan is complete and the scanner is idle.
 func (r *running) rest(tb testing.TB) {
 	tb.Helper()
-	eventually(tb, func() string {
+	testkit.Settles(tb, func() string {
 		if err := r.scanner.Ready(); err != nil {
 			return err.Error()
 		}
@@ -139,25 +139,5 @@ func (r *running) rest(tb testing.TB) {
 func (r *running) want(tb testing.TB, prefix string, want ...string) {
 	tb.Helper()
 	slices.Sort(want)
-	eventually(tb, func() string { return cmp.Diff(want, r.results.lines(prefix)) })
-}
-
-// eventually waits until problem returns nothing.
-func eventually(tb testing.TB, problem func() string) {
-	tb.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		text := problem()
-		if text == "" {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			tb.Fatalf("after %v: %s", patience, text)
-		}
-	}
+	testkit.Settles(tb, func() string { return cmp.Diff(want, r.results.lines(prefix)) })
 }

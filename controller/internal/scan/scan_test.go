@@ -175,7 +175,7 @@ func TestAnnotationOfPolicy(t *testing.T) {
 	evaluated := r.compiler.count("ClusterPolicy/annotation", "ConfigMap/annotation/")
 	annotate := func(name, value string) {
 		w.update(t, clusterPolicies, "", "annotation", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{name: value}) })
-		eventually(t, func() string {
+		testkit.Settles(t, func() string {
 			if r.compiler.annotation(clusterPolicy("annotation"), name) != value {
 				return "not noticed"
 			}
@@ -286,7 +286,7 @@ func TestLabelOfPods(t *testing.T) {
 	for _, name := range names {
 		w.update(t, pods, "fifty", name, func(o *unstructured.Unstructured) { setLabels(o, "other") })
 	}
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if n := r.compiler.count("ClusterPolicy/fifty", "Pod/fifty/"); n < 100 {
 			return "not all are evaluated"
 		}
@@ -327,7 +327,7 @@ func TestNoise(t *testing.T) {
 	status.SetResourceVersion("")
 	testkit.Must(w.at(pods, "noise").UpdateStatus(t.Context(), withVersion(t, w, status), metav1.UpdateOptions{}))(t)
 	// A policy that is for the status makes it content for all.
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if r.compiler.count("ClusterPolicy/noise-status", "Pod/noise/a") == 0 {
 			return "a change of status is not noticed"
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestSlowPolicyBesideOthers, with a control plane: while a policy gets no answer to any of its calls, all others are
@@ -42,7 +43,7 @@ func TestSlowPolicyBesideOthers(t *testing.T) {
 	w.start(t, r, func(c *scan.Config) { c.Workers, c.EvaluationLimit = 2, 5*time.Second })
 	seen := func(subject string) int { return r.compiler.count("ClusterPolicy/slow-", "Pod/slow/"+subject) }
 	await := func(subject string, want int) {
-		eventually(t, func() string {
+		testkit.Settles(t, func() string {
 			if got := seen(subject); got < want {
 				return fmt.Sprintf("%d of %d evaluations", got, want)
 			}

@@ -106,7 +106,7 @@ func TestServerAway(t *testing.T) {
 	w.update(t, configMaps, "away", "changed", func(o *unstructured.Unstructured) { setLabels(o, "team") })
 	w.remove(t, configMaps, "away", "deleted")
 	w.configMap(t, "away", "new")
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if door.refusals() < 10 {
 			return "discovery and watches don't try again"
 		}
@@ -143,7 +143,7 @@ func TestServerAwayAtStart(t *testing.T) {
 		return next.RoundTrip(request)
 	})
 	w.start(t, r)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if asked.Load() < 3 {
 			return "it is not asked again"
 		}
@@ -194,7 +194,7 @@ func TestEndInMidScan(t *testing.T) {
 			if n := r.compiler.count("ClusterPolicy/ending", "ConfigMap/"); n > 10 {
 				t.Errorf("%d evaluations, of which 10 were let through", n)
 			}
-			eventually(t, func() string { return leftGoroutines(t.Name()) })
+			testkit.Settles(t, func() string { return leftGoroutines(t.Name()) })
 		})
 	}
 }
@@ -230,7 +230,7 @@ func TestFreshEventsFirst(t *testing.T) {
 	w.start(t, r, func(c *scan.Config) { c.Workers = 1 })
 	r.compiler.release(t)
 	w.configMap(t, "fresh", "new")
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if !r.scanner.WaitsUrgently(configMaps, "fresh", "new") {
 			return "the new one is not urgent"
 		}

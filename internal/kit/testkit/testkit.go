@@ -90,6 +90,18 @@ func Succeeds(t testing.TB, what string, attempt func() error) {
 	}
 }
 
+// Settles returns once there is no problem. If that takes too long, it fails the test with the last one.
+func Settles(t testing.TB, problem func() string) {
+	t.Helper()
+	var last string
+	if !poll(func() bool {
+		last = problem()
+		return last == ""
+	}) {
+		t.Fatalf("not within %s: %s", Patience, last)
+	}
+}
+
 // poll calls done until it returns true, and returns false if it doesn't in time.
 func poll(done func() bool) bool {
 	deadline := time.NewTimer(Patience)

@@ -56,6 +56,8 @@ func TestWaiting(t *testing.T) {
 		"never":         {func(t testing.TB) { Eventually(t, "it", func() bool { return false }) }, "not within 2m0s: it", Patience},
 		"third attempt": {func(t testing.TB) { Succeeds(t, "it", failing(2)) }, "", 2 * interval},
 		"no attempt":    {func(t testing.TB) { Succeeds(t, "it", failing(1e9)) }, "not within 2m0s: it: broken", Patience},
+		"a problem":     {func(t testing.TB) { Settles(t, func() string { return "worn" }) }, "not within 2m0s: worn", Patience},
+		"settled":       {func(t testing.TB) { Settles(t, func() string { return "" }) }, "", 0},
 		"nothing comes": {func(t testing.TB) { Receive(t, "a value", make(chan int)) }, "not within 2m0s: a value", Patience},
 	} {
 		t.Run(name, func(t *testing.T) {

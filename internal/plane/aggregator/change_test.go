@@ -18,6 +18,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
@@ -34,10 +35,10 @@ func TestProxyCertificateIsReadAgain(t *testing.T) {
 		t.Fatalf("the server sees %q", body)
 	}
 	pair, err := certificate.NewClient(w.authority, "another-proxy", time.Now(), time.Hour)
-	must(t, err)
-	must(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
-	must(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
-	eventually(t, func() string {
+	testkit.NoError(t, err)
+	testkit.NoError(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
+	testkit.NoError(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
+	testkit.Settles(t, func() string {
 		_, body, _ := w.get(t, "/apis/"+b.gv+"/who")
 		if body != "another-proxy" {
 			return "the server sees " + body
@@ -61,14 +62,14 @@ func TestServiceComesLater(t *testing.T) {
 	factory.WaitForCacheSync(t.Context().Done())
 	b := newBackend(t, w, "wardle.example.com/v1", echoHost)
 	at, err := url.Parse(b.URL)
-	must(t, err)
+	testkit.NoError(t, err)
 	port, err := strconv.ParseInt(at.Port(), 10, 32)
-	must(t, err)
+	testkit.NoError(t, err)
 	number := int32(port)
 	service := b.service()
 	service.Annotations, service.Spec.Service.Port = nil, &number
 	_, err = w.client.ApiregistrationV1().APIServices().Create(t.Context(), service, metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	if text := w.available(t, service.Name, apiregistration.ConditionFalse); text[:15] != "ServiceNotFound" {
 		t.Errorf("%s", text)
 	}
@@ -77,7 +78,7 @@ func TestServiceComesLater(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "echo"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	w.available(t, service.Name, apiregistration.ConditionTrue)
 	if code, body, _ := w.get(t, "/apis/"+b.gv+"/echo"); code != http.StatusOK {
 		t.Errorf("%d %s", code, body)

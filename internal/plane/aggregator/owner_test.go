@@ -21,6 +21,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
@@ -44,9 +45,9 @@ func TestCustomResourcesAreRegistered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.custom.ApiextensionsV1().CustomResourceDefinitions().Create(t.Context(), definition("crd.example.com"), metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	w.available(t, "v1.crd.example.com", apiregistration.ConditionTrue)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if code, body, _ := w.get(t, "/apis/crd.example.com/v1/gadgets"); code != http.StatusOK {
 			return body
 		}
@@ -60,8 +61,8 @@ func TestCustomResourcesAreRegistered(t *testing.T) {
 	b := newBackend(t, w, "crd.example.com/v1", echoHost)
 	_, err = w.client.ApiregistrationV1().APIServices().Create(t.Context(), b.service(), metav1.CreateOptions{})
 	refused(t, err, "spec.version", "CustomResourceDefinition gadgets.crd.example.com")
-	must(t, w.custom.ApiextensionsV1().CustomResourceDefinitions().Delete(t.Context(), "gadgets.crd.example.com", metav1.DeleteOptions{}))
-	eventually(t, func() string {
+	testkit.NoError(t, w.custom.ApiextensionsV1().CustomResourceDefinitions().Delete(t.Context(), "gadgets.crd.example.com", metav1.DeleteOptions{}))
+	testkit.Settles(t, func() string {
 		if _, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.crd.example.com", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return "the APIService is still there"
 		}
@@ -110,7 +111,7 @@ func TestOneOwner(t *testing.T) {
 // mirrored waits until an APIService mirrors a group version of the cluster again.
 func (w *world) mirrored(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || service.Spec.Service != nil {
 			return name + " is not given back"
@@ -139,9 +140,9 @@ func TestShadowing(t *testing.T) {
 	w.available(t, "v1.wardle.example.com", apiregistration.ConditionTrue)
 	b := newBackend(t, w, "wardle.example.com/v1", echoHost)
 	w.register(t, b)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
-		must(t, err)
+		testkit.NoError(t, err)
 		c := helper.GetAPIServiceConditionByType(service, "Shadowing")
 		if c == nil || c.Status != apiregistration.ConditionTrue || !strings.Contains(c.Message, "the upstream cluster") {
 			return "no condition"
@@ -154,24 +155,24 @@ func TestShadowing(t *testing.T) {
 	// One that is taken for a moment only is back after a while. The other, which was taken before, would be, too.
 	w.available(t, "v1.marker.example.com", apiregistration.ConditionTrue)
 	w.register(t, newBackend(t, w, "marker.example.com/v1", echoHost))
-	must(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), "v1.marker.example.com", metav1.DeleteOptions{}))
+	testkit.NoError(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), "v1.marker.example.com", metav1.DeleteOptions{}))
 	w.mirrored(t, "v1.marker.example.com")
 	service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	if service.Spec.Service == nil {
 		t.Fatal("the mirrored group version came back")
 	}
-	must(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), service.Name, metav1.DeleteOptions{}))
+	testkit.NoError(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), service.Name, metav1.DeleteOptions{}))
 	w.mirrored(t, service.Name)
 	// An update of the mirrored APIService does the same.
-	must(t, func() error {
+	testkit.NoError(t, func() error {
 		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
-		must(t, err)
+		testkit.NoError(t, err)
 		service.Annotations, service.Spec = b.service().Annotations, b.service().Spec
 		_, err = w.client.ApiregistrationV1().APIServices().Update(t.Context(), service, metav1.UpdateOptions{})
 		return err
 	}())
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if code, body, _ := w.get(t, "/apis/"+b.gv+"/echo"); code != http.StatusOK {
 			return body
 		}

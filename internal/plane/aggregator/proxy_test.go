@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/gorilla/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -108,10 +109,10 @@ func TestWatchEventsComeAtOnce(t *testing.T) {
 		}
 	})
 	client, err := dynamic.NewForConfig(w.config)
-	must(t, err)
+	testkit.NoError(t, err)
 	watcher, err := client.Resource(schema.GroupVersionResource{Group: "wardle.example.com", Version: "v1", Resource: "widgets"}).
 		Namespace("a").Watch(t.Context(), metav1.ListOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	defer watcher.Stop()
 	start := time.Now()
 	for _, name := range []string{"one", "two", "three"} {
@@ -165,7 +166,7 @@ func TestUpgradeIsTunneled(t *testing.T) {
 		}
 	})
 	tlsConfig, err := rest.TLSConfigFor(w.config)
-	must(t, err)
+	testkit.NoError(t, err)
 	tlsConfig.NextProtos = nil
 	token := "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(userToken))
 	dialer := websocket.Dialer{TLSClientConfig: tlsConfig, Subprotocols: []string{token, "echo.example.com"}}
@@ -176,7 +177,7 @@ func TestUpgradeIsTunneled(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	defer func() { _ = answer.Body.Close() }()
 	for _, text := range []string{"hello", strings.Repeat("x", 100_000)} {
-		must(t, c.WriteMessage(websocket.TextMessage, []byte(text)))
+		testkit.NoError(t, c.WriteMessage(websocket.TextMessage, []byte(text)))
 		_, got, err := c.ReadMessage()
 		if err != nil || string(got) != text {
 			t.Fatalf("got %d bytes, %v", len(got), err)
@@ -250,9 +251,9 @@ func TestAnswersThatBreakOff(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.config.Host+"/apis/"+b.gv+"/half?watch=true", nil)
-	must(t, err)
+	testkit.NoError(t, err)
 	answer, err := w.httpClient(t, "").Do(r)
-	must(t, err)
+	testkit.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	if body, err := io.ReadAll(bufio.NewReader(answer.Body)); err == nil {
 		t.Errorf("no error after %q", body)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -23,8 +24,8 @@ func TestRegisteredServerIsServed(t *testing.T) {
 	w := newWorld(t)
 	b := w.serving(t, "wardle.example.com/v1")
 	client, err := discovery.NewDiscoveryClientForConfig(w.config)
-	must(t, err)
-	eventually(t, func() string {
+	testkit.NoError(t, err)
+	testkit.Settles(t, func() string {
 		lists, err := client.ServerPreferredResources()
 		if err != nil {
 			return err.Error()
@@ -47,7 +48,7 @@ func TestRegisteredServerIsServed(t *testing.T) {
 	}
 	_, body, _ = w.get(t, "/apis", "Accept", "application/json")
 	var list metav1.APIGroupList
-	must(t, json.Unmarshal([]byte(body), &list))
+	testkit.NoError(t, json.Unmarshal([]byte(body), &list))
 	if len(list.Groups) != 3 || list.Groups[0].Name != "apiregistration.k8s.io" || list.Groups[1].ServerAddressByClientCIDRs[0].ServerAddress != self {
 		t.Errorf("groups %+v", list.Groups)
 	}
@@ -71,10 +72,10 @@ func TestEachVersionHasAnAddress(t *testing.T) {
 	service := dead.service()
 	dead.Close()
 	_, err := w.client.ApiregistrationV1().APIServices().Create(t.Context(), service, metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	w.available(t, service.Name, apiregistration.ConditionFalse)
 	want[dead.gv] = dead.URL + "/apis/" + dead.gv
-	eventually(t, func() string { // What is served here has its APIService a moment later.
+	testkit.Settles(t, func() string { // What is served here has its APIService a moment later.
 		_, body, _ := w.get(t, "/apiservers")
 		if !strings.Contains(body, "apiextensions") {
 			return body
@@ -112,8 +113,8 @@ func TestRemovedServerIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.serving(t, "wardle.example.com/v1")
-	must(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), b.service().Name, metav1.DeleteOptions{}))
-	eventually(t, func() string {
+	testkit.NoError(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), b.service().Name, metav1.DeleteOptions{}))
+	testkit.Settles(t, func() string {
 		code, body, _ := w.get(t, "/apis/"+b.gv)
 		if code != http.StatusNotFound {
 			return body
@@ -133,7 +134,7 @@ func TestLocalRegistrations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		service, err = w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
@@ -144,7 +145,7 @@ func TestLocalRegistrations(t *testing.T) {
 		t.Errorf("%+v", service)
 	}
 	w.aggregator.SetLocals("core", nil)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if _, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{}); err == nil {
 			return "still there"
 		}
@@ -157,7 +158,7 @@ func TestHealthz(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.serving(t, "good.example.com/v1")
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		code, body, _ := w.get(t, "/apiservers/healthz")
 		if code != http.StatusOK || !strings.Contains(body, "[+]v1.good.example.com ok\n") || !strings.Contains(body, "[+]v1.apiextensions.k8s.io ok\n") ||
 			!strings.HasSuffix(body, "healthz check passed\n") {
@@ -170,7 +171,7 @@ func TestHealthz(t *testing.T) {
 	bad.CloseClientConnections()
 	bad.Close()
 	_, err := w.client.ApiregistrationV1().APIServices().Create(t.Context(), service, metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	w.available(t, service.Name, apiregistration.ConditionFalse)
 	code, body, _ := w.get(t, "/apiservers/healthz")
 	if code != http.StatusServiceUnavailable || !strings.Contains(body, "[-]v1.bad.example.com failed: FailedDiscoveryCheck: the server can't connect to ") ||
@@ -214,7 +215,7 @@ func TestRegistrationsOutliveARestart(t *testing.T) {
 	b := first.serving(t, "wardle.example.com/v1")
 	first.available(t, "v1.apiextensions.k8s.io", apiregistration.ConditionTrue)
 	before, err := first.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	first.stop()
 	second := newWorldIn(t, folder)
 	second.available(t, "v1.wardle.example.com", apiregistration.ConditionTrue)
@@ -222,7 +223,7 @@ func TestRegistrationsOutliveARestart(t *testing.T) {
 		t.Errorf("%d %s", code, body)
 	}
 	after, err := second.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	if before.UID != after.UID {
 		t.Error("the local APIService was deleted and made anew")
 	}

@@ -14,6 +14,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
@@ -27,7 +28,7 @@ func TestResolver(t *testing.T) {
 		"six":      {Type: corev1.ServiceTypeClusterIP, ClusterIP: "fd00::1"},
 		"headless": {Type: corev1.ServiceTypeClusterIP, ClusterIP: "None"},
 	} {
-		must(t, indexer.Add(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}))
+		testkit.NoError(t, indexer.Add(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}))
 	}
 	table := map[string]string{"ns/table": "https://127.0.0.1:8443"}
 	full := aggregator.NewResolver(aggregator.ResolverConfig{Table: table, Services: corelisters.NewServiceLister(indexer)})
@@ -61,7 +62,7 @@ func TestReadTable(t *testing.T) {
 		strings.Repeat("# comment\n", 150_000): "more than",
 	} {
 		path := filepath.Join(t.TempDir(), "table.yaml")
-		must(t, os.WriteFile(path, []byte(content), 0o600))
+		testkit.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		table, err := aggregator.ReadTable(path)
 		if want == "" && (err != nil || table["ns/a"] != "https://127.0.0.1:1") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%.30q: %v, %v", content, table, err)

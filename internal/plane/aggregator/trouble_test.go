@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/aggregator"
 )
 
@@ -27,7 +28,7 @@ import (
 // before: the server is not asked.
 func (w *world) unavailable(t *testing.T, gv, want string) {
 	t.Helper()
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		code, body, _ := w.get(t, "/apis/"+gv+"/namespaces/a/widgets")
 		s := status(t, body)
 		known, why, _ := strings.Cut(s.Message, ": ")
@@ -43,7 +44,7 @@ func (w *world) unavailable(t *testing.T, gv, want string) {
 // busy machine.
 func (w *world) unavailableSince(t *testing.T, name, reason string) {
 	t.Helper()
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if text := w.available(t, name, apiregistration.ConditionFalse); !strings.Contains(text, reason) {
 			return fmt.Sprintf("%s: %s, want %q", name, text, reason)
 		}
@@ -71,7 +72,7 @@ func TestDeadServerAmongOthers(t *testing.T) {
 		t.Errorf("the good server: %d", code)
 	}
 	client, err := discovery.NewDiscoveryClientForConfig(w.config)
-	must(t, err)
+	testkit.NoError(t, err)
 	groups, resources, failed, err := client.GroupsAndMaybeResources()
 	if err != nil || len(groups.Groups) < 4 || len(resources) < 3 || len(failed) != 1 {
 		t.Errorf("discovery: %d groups, %d lists, failed %v, %v", len(groups.Groups), len(resources), failed, err)
@@ -79,7 +80,7 @@ func TestDeadServerAmongOthers(t *testing.T) {
 	b.start(t, w, echoHost)
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, aggregator.EndpointAnnotation, b.URL)
 	_, err = w.client.ApiregistrationV1().APIServices().Patch(t.Context(), "v1.wardle.example.com", types.MergePatchType, patch, metav1.PatchOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	w.available(t, "v1.wardle.example.com", apiregistration.ConditionTrue)
 	if code, body, _ := w.get(t, "/apis/"+b.gv+"/echo"); code != http.StatusOK {
 		t.Errorf("elsewhere: %d %s", code, body)
@@ -135,7 +136,7 @@ func TestWrongCertificates(t *testing.T) {
 	w.unavailableSince(t, "v1.wardle.example.com", "certificate is valid for other.example.com, not echo.default.svc")
 	w.unavailable(t, b.gv, "certificate is valid for other.example.com, not echo.default.svc")
 	change := func(what func(*apiregistration.APIService)) {
-		must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		testkit.NoError(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -226,19 +227,19 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 	delete(service.Annotations, aggregator.EndpointAnnotation)
 	resolver.url = b.URL
 	_, err := w.client.ApiregistrationV1().APIServices().Create(t.Context(), service, metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	w.available(t, "v1.wardle.example.com", apiregistration.ConditionFalse)
 	first, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	asked := resolver.asked.Load()
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if resolver.asked.Load() <= asked+probeLookUps {
 			return "no second probe, after which the outcome of the first would be written"
 		}
 		return ""
 	})
 	second, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 	if first.ResourceVersion != second.ResourceVersion {
 		t.Errorf("%v became %v", first.Status, second.Status)
 	}
@@ -257,12 +258,12 @@ func TestEndsCompletely(t *testing.T) {
 		<-r.Context().Done()
 	})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.config.Host+"/apis/"+b.gv+"/namespaces/a/widgets?watch=true", nil)
-	must(t, err)
+	testkit.NoError(t, err)
 	answer, err := w.httpClient(t, "").Do(r)
-	must(t, err)
+	testkit.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	w.stop()
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		buffer := make([]byte, 4<<20)
 		for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
 			if strings.Contains(stack, "internal/plane/aggregator.") && !strings.Contains(stack, "aggregator_test.") {
@@ -313,7 +314,7 @@ func TestOpenAPIOfBadServers(t *testing.T) {
 	block := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	hanging.mux.Handle("/openapi/", block)
 	w.register(t, hanging)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		for _, accept := range []string{"application/json", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"} {
 			// What waited for the server that hangs would end after RequestTimeout with 504.
 			code, body, _ := w.get(t, "/openapi/v2", "Accept", accept)

@@ -28,7 +28,6 @@ import (
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
@@ -88,19 +87,19 @@ func newWorldIn(t testing.TB, folder string, options ...option) *world {
 	w := &world{}
 	ctx, cancel := context.WithCancel(context.Background())
 	engine, err := database.Open(t.Context(), "sqlite://"+filepath.Join(folder, "docket.db"), database.Options{Cluster: "test"})
-	must(t, err)
+	testkit.NoError(t, err)
 	storeCtx, stopStore := context.WithCancel(context.Background())
 	kept, err := store.New(storeCtx, store.Options{Engine: engine})
-	must(t, err)
+	testkit.NoError(t, err)
 	stored := make(chan error, 1)
 	go func() { stored <- kept.Run(storeCtx) }()
 	now := time.Now()
 	w.authority = proxyAuthority(t, folder)
 	pair, err := certificate.NewClient(w.authority, "docket-proxy", now, time.Hour)
-	must(t, err)
+	testkit.NoError(t, err)
 	certFile, keyFile := filepath.Join(t.TempDir(), "proxy.crt"), filepath.Join(t.TempDir(), "proxy.key")
-	must(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
-	must(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
+	testkit.NoError(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
+	testkit.NoError(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
 
 	manager := aggregated.NewResourceManager("apis")
 	base := newBase(t, manager)
@@ -117,7 +116,7 @@ func newWorldIn(t testing.TB, folder string, options ...option) *world {
 		o(&c)
 	}
 	w.aggregator, err = c.New()
-	must(t, err)
+	testkit.NoError(t, err)
 	plugin := w.aggregator.Admission()
 	late.Interface.Store(&plugin)
 	if c.Upstream == nil {
@@ -125,7 +124,7 @@ func newWorldIn(t testing.TB, folder string, options ...option) *world {
 		w.aggregator.WatchCRDs(custom.Informers.Apiextensions().V1().CustomResourceDefinitions())
 	}
 	prepared, err := w.aggregator.PrepareRun()
-	must(t, err)
+	testkit.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- prepared.RunWithContext(ctx) }()
 	w.stop = sync.OnceFunc(func() {
@@ -147,10 +146,10 @@ func newWorldIn(t testing.TB, folder string, options ...option) *world {
 	w.config = rest.CopyConfig(base.LoopbackClientConfig)
 	w.config.QPS = -1
 	w.client, err = clientset.NewForConfig(w.config)
-	must(t, err)
+	testkit.NoError(t, err)
 	w.custom, err = apiextensionsclient.NewForConfig(w.config)
-	must(t, err)
-	eventually(t, func() string {
+	testkit.NoError(t, err)
+	testkit.Settles(t, func() string {
 		if code, body, _ := w.get(t, "/readyz"); code != http.StatusOK {
 			return fmt.Sprintf("readyz: %d %s", code, body)
 		}
@@ -165,15 +164,15 @@ func proxyAuthority(t testing.TB, folder string) *certificate.Pair {
 	certFile, keyFile := filepath.Join(folder, "ca.crt"), filepath.Join(folder, "ca.key")
 	if certPEM, err := os.ReadFile(certFile); err == nil {
 		keyPEM, err := os.ReadFile(keyFile)
-		must(t, err)
+		testkit.NoError(t, err)
 		pair, err := certificate.Parse(certPEM, keyPEM)
-		must(t, err)
+		testkit.NoError(t, err)
 		return pair
 	}
 	pair, err := certificate.NewAuthority("proxy", time.Now(), time.Hour)
-	must(t, err)
-	must(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
-	must(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
+	testkit.NoError(t, err)
+	testkit.NoError(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
+	testkit.NoError(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
 	return pair
 }
 
@@ -184,13 +183,13 @@ func newBase(t testing.TB, manager aggregated.ResourceManager) *genericapiserver
 	base.AggregatedDiscoveryGroupManager = manager
 	base.RequestTimeout = 8 * time.Second
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testkit.NoError(t, err)
 	serving := genericoptions.NewSecureServingOptions().WithLoopback()
 	serving.Listener, serving.BindPort = listener, listener.Addr().(*net.TCPAddr).Port
 	serving.BindAddress = net.IPv4(127, 0, 0, 1)
 	serving.ServerCert.CertDirectory = ""
-	must(t, serving.MaybeDefaultWithSelfSignedCerts("127.0.0.1", nil, []net.IP{net.IPv4(127, 0, 0, 1)}))
-	must(t, serving.ApplyTo(&base.SecureServing, &base.LoopbackClientConfig))
+	testkit.NoError(t, serving.MaybeDefaultWithSelfSignedCerts("127.0.0.1", nil, []net.IP{net.IPv4(127, 0, 0, 1)}))
+	testkit.NoError(t, serving.ApplyTo(&base.SecureServing, &base.LoopbackClientConfig))
 	tokens := tokenfile.New(map[string]*user.DefaultInfo{
 		userToken: {Name: "alice", UID: "u-1", Groups: []string{"dev"}, Extra: map[string][]string{"example.com/team": {"red"}}},
 	})
@@ -222,7 +221,7 @@ func newCustom(t testing.TB, config *genericapiserver.RecommendedConfig, kept *s
 		},
 	}).Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(
 		notfoundhandler.New(apiextensionsserver.Codecs, genericfilters.NoMuxAndDiscoveryIncompleteKey)))
-	must(t, err)
+	testkit.NoError(t, err)
 	return server
 }
 
@@ -245,7 +244,7 @@ func (w *world) httpClient(t testing.TB, token string) *http.Client {
 		c.BearerToken = token
 	}
 	client, err := rest.HTTPClientFor(c)
-	must(t, err)
+	testkit.NoError(t, err)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return client
 }
@@ -258,7 +257,7 @@ func (w *world) get(t testing.TB, path string, headers ...string) (int, string, 
 func (w *world) as(t testing.TB, token, path string, headers ...string) (int, string, http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.config.Host+path, nil)
-	must(t, err)
+	testkit.NoError(t, err)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
@@ -289,7 +288,7 @@ func newBackend(t testing.TB, w *world, gv, host string) *backend {
 	b := &backend{gv: gv, mux: http.NewServeMux()}
 	var err error
 	b.authority, err = certificate.NewAuthority("backend", time.Now(), time.Hour)
-	must(t, err)
+	testkit.NoError(t, err)
 	b.mux.HandleFunc("/apis/"+gv, func(rw http.ResponseWriter, r *http.Request) {
 		if handler := b.list.Load(); handler != nil {
 			(*handler)(rw, r)
@@ -309,14 +308,14 @@ func newBackend(t testing.TB, w *world, gv, host string) *backend {
 func (b *backend) start(t testing.TB, w *world, host string) {
 	t.Helper()
 	pair, err := certificate.NewServing(b.authority, []string{host}, time.Now(), time.Hour)
-	must(t, err)
+	testkit.NoError(t, err)
 	serving, err := tls.X509KeyPair(pair.CertificatePEM, pair.KeyPEM)
-	must(t, err)
+	testkit.NoError(t, err)
 	proxies := x509.NewCertPool()
 	proxies.AddCert(w.authority.Certificate)
 	// Nobody else gets the port once this server is closed.
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t)))
-	must(t, err)
+	testkit.NoError(t, err)
 	b.Server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: b.mux}}
 	b.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{serving}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: proxies}
 	b.EnableHTTP2 = true
@@ -341,14 +340,14 @@ const echoHost = "echo.default.svc"
 func (w *world) register(t testing.TB, b *backend) {
 	t.Helper()
 	_, err := w.client.ApiregistrationV1().APIServices().Create(t.Context(), b.service(), metav1.CreateOptions{})
-	must(t, err)
+	testkit.NoError(t, err)
 }
 
 // available waits until the condition of an APIService is as wanted, and returns its text.
 func (w *world) available(t testing.TB, name string, want apiregistration.ConditionStatus) string {
 	t.Helper()
 	text, said := "", ""
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
@@ -364,7 +363,7 @@ func (w *world) available(t testing.TB, name string, want apiregistration.Condit
 		return ""
 	})
 	// The proxy follows the same watch as everybody.
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if code, body, _ := w.get(t, "/apiservers/healthz/"+name); !strings.Contains(body, said) {
 			return fmt.Sprint(code, body)
 		}
@@ -382,27 +381,9 @@ func (w *world) serving(t testing.TB, gv string) *backend {
 	return b
 }
 
-func eventually(t testing.TB, check func() string) {
-	t.Helper()
-	problem := ""
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		problem = check()
-		return problem == "", nil
-	}); err != nil {
-		t.Fatalf("still: %s", problem)
-	}
-}
-
 func writeJSON(w http.ResponseWriter, object any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(object) //nolint:errchkjson // A client that sees less fails the test.
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func status(t testing.TB, body string) metav1.Status {

@@ -63,24 +63,14 @@ func startUp(t *testing.T) *rest.Config {
 	return config
 }
 
-func must[T any](value T, err error) func(t *testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
-
 func makeNamespace(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
-	must(client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
+	testkit.Must(client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))(t)
 }
 
 func makeConfigMap(t *testing.T, client kubernetes.Interface, namespace, name string, finalizers ...string) {
 	t.Helper()
-	must(client.CoreV1().ConfigMaps(namespace).Create(t.Context(),
+	testkit.Must(client.CoreV1().ConfigMaps(namespace).Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers}}, metav1.CreateOptions{}))(t)
 }
 
@@ -119,8 +109,8 @@ func waitSays(t *testing.T, client kubernetes.Interface, name string, kind corev
 func TestNamespaceGoesWithItsContent(t *testing.T) {
 	t.Parallel()
 	config := startUp(t)
-	client := must(kubernetes.NewForConfig(config))(t)
-	objects := must(dynamic.NewForConfig(config))(t)
+	client := testkit.Must(kubernetes.NewForConfig(config))(t)
+	objects := testkit.Must(dynamic.NewForConfig(config))(t)
 	widgets := makeWidgets(t, config)
 	reports := schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
 	kinds := map[schema.GroupVersionResource]string{widgets: "Widget", reports: "PolicyReport"}
@@ -144,11 +134,11 @@ func TestNamespaceGoesWithItsContent(t *testing.T) {
 	deleteNamespace(t, client, "ending")
 	waitGone(t, client, "ending")
 	for namespace, want := range map[string]int{"ending": 0, "staying": 1} {
-		if got := must(client.CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != want {
+		if got := testkit.Must(client.CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != want {
 			t.Errorf("%d ConfigMaps in namespace %s, want %d", len(got.Items), namespace, want)
 		}
 		for resource := range kinds {
-			if got := must(objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != want {
+			if got := testkit.Must(objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != want {
 				t.Errorf("%d %s in namespace %s, want %d", len(got.Items), resource.Resource, namespace, want)
 			}
 		}
@@ -165,8 +155,8 @@ func ignoreNotFound(err error) error {
 func makeWidgets(t *testing.T, config *rest.Config) schema.GroupVersionResource {
 	t.Helper()
 	keep := true
-	client := must(apiextensions.NewForConfig(config))(t)
-	must(client.ApiextensionsV1().CustomResourceDefinitions().Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
+	client := testkit.Must(apiextensions.NewForConfig(config))(t)
+	testkit.Must(client.ApiextensionsV1().CustomResourceDefinitions().Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
@@ -184,14 +174,14 @@ func makeWidgets(t *testing.T, config *rest.Config) schema.GroupVersionResource 
 // which says so; when the finalizer is gone, so is the namespace.
 func TestConditionsSayWhatHoldsANamespace(t *testing.T) {
 	t.Parallel()
-	client := must(kubernetes.NewForConfig(startUp(t)))(t)
+	client := testkit.Must(kubernetes.NewForConfig(startUp(t)))(t)
 	makeNamespace(t, client, "held")
 	makeConfigMap(t, client, "held", "a", "example.com/hold")
 	makeConfigMap(t, client, "held", "b")
 	deleteNamespace(t, client, "held")
 	waitSays(t, client, "held", corev1.NamespaceFinalizersRemaining, "example.com/hold on 1")
 	waitSays(t, client, "held", corev1.NamespaceContentRemaining, "1 of configmaps")
-	must(client.CoreV1().ConfigMaps("held").Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
+	testkit.Must(client.CoreV1().ConfigMaps("held").Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 	waitGone(t, client, "held")
 }
 
@@ -200,11 +190,11 @@ func TestConditionsSayWhatHoldsANamespace(t *testing.T) {
 func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	t.Parallel()
 	config := startUp(t)
-	client := must(kubernetes.NewForConfig(config))(t)
-	services := must(aggregator.NewForConfig(config))(t).ApiregistrationV1().APIServices()
+	client := testkit.Must(kubernetes.NewForConfig(config))(t)
+	services := testkit.Must(aggregator.NewForConfig(config))(t).ApiregistrationV1().APIServices()
 	const name = "v1.away.example.com"
 	port := int32(443)
-	must(services.Create(t.Context(), &aggregatorv1.APIService{
+	testkit.Must(services.Create(t.Context(), &aggregatorv1.APIService{
 		// Port 1 of loopback has no server anywhere.
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"docket.dev/endpoint": "https://127.0.0.1:1"}},
 		Spec: aggregatorv1.APIServiceSpec{
@@ -220,7 +210,7 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	makeConfigMap(t, client, "partly", "a")
 	deleteNamespace(t, client, "partly")
 	waitSays(t, client, "partly", corev1.NamespaceDeletionDiscoveryFailure, "away.example.com/v1")
-	if got := must(client.CoreV1().ConfigMaps("partly").List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != 0 {
+	if got := testkit.Must(client.CoreV1().ConfigMaps("partly").List(t.Context(), metav1.ListOptions{}))(t); len(got.Items) != 0 {
 		t.Errorf("%d ConfigMaps are still there", len(got.Items))
 	}
 	testkit.NoError(t, services.Delete(t.Context(), name, metav1.DeleteOptions{}))
@@ -233,14 +223,14 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 func TestSweepOrder(t *testing.T) {
 	t.Parallel()
 	config := startUp(t)
-	client := must(kubernetes.NewForConfig(config))(t)
-	objects := must(metadata.NewForConfig(config))(t)
+	client := testkit.Must(kubernetes.NewForConfig(config))(t)
+	objects := testkit.Must(metadata.NewForConfig(config))(t)
 	makeNamespace(t, client, "mixed")
 	for _, name := range []string{"a", "b"} {
 		makeConfigMap(t, client, "mixed", name)
 	}
 	sweep := func(ended func(context.Context) (namespaces.Belongs, error)) int {
-		return must(namespaces.Sweep(t.Context(), objects, "mixed", []schema.GroupVersionResource{
+		return testkit.Must(namespaces.Sweep(t.Context(), objects, "mixed", []schema.GroupVersionResource{
 			{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Group: "nowhere.example.com", Version: "v1", Resource: "things"},
 		}, ended))(t)
 	}
@@ -257,7 +247,7 @@ func TestSweepOrder(t *testing.T) {
 		t.Errorf("%d objects were deleted, want 1", swept)
 	}
 	var left []string
-	for _, object := range must(client.CoreV1().ConfigMaps("mixed").List(t.Context(), metav1.ListOptions{}))(t).Items {
+	for _, object := range testkit.Must(client.CoreV1().ConfigMaps("mixed").List(t.Context(), metav1.ListOptions{}))(t).Items {
 		left = append(left, object.Name)
 	}
 	if got := strings.Join(left, " "); got != "b c" {
@@ -269,10 +259,10 @@ func TestSweepOrder(t *testing.T) {
 // again changes nothing.
 func TestSystemNamespacesAreThere(t *testing.T) {
 	t.Parallel()
-	client := must(kubernetes.NewForConfig(startUp(t)))(t)
-	before := must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
+	client := testkit.Must(kubernetes.NewForConfig(startUp(t)))(t)
+	before := testkit.Must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
 	testkit.NoError(t, namespaces.EnsureSystem(t.Context(), client))
-	after := must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
+	after := testkit.Must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
 	var names []string
 	for i, namespace := range after.Items {
 		names = append(names, namespace.Name)

@@ -94,7 +94,7 @@ func (a *api) write(t *testing.T, items ...Item) {
 // watched waits until both watches are there: a fake API has no versions to watch from.
 func (a *api) watched(t *testing.T) {
 	t.Helper()
-	eventually(t, "the inbox watches", func() bool {
+	testkit.Eventually(t, "the inbox watches", func() bool {
 		n := 0
 		for _, action := range a.Actions() {
 			if action.GetVerb() == "watch" {
@@ -119,7 +119,7 @@ func testInbox(t *testing.T) {
 	stop := a.inbox(t, first, maxHeld, nil, c)
 	a.watched(t)
 	a.write(t, item("a", "default", "z"))
-	eventually(t, "all is handed on", func() bool { return first.taken() == 4 })
+	testkit.Eventually(t, "all is handed on", func() bool { return first.taken() == 4 })
 	stop()
 	if got := a.reports(t); len(got) != 3 {
 		t.Errorf("undecided, there are %q", got)
@@ -139,7 +139,7 @@ func testInbox(t *testing.T) {
 	second := &sink{}
 	a.ClearActions()
 	a.inbox(t, second, maxHeld, flushed, c)
-	eventually(t, "all is handed on again", func() bool { return second.taken() == 4 })
+	testkit.Eventually(t, "all is handed on again", func() bool { return second.taken() == 4 })
 	second.decide()
 	second.decide()
 	asked := func(n int) func() bool {
@@ -149,7 +149,7 @@ func testInbox(t *testing.T) {
 			return flushes >= n
 		}
 	}
-	eventually(t, "the reports are asked for", asked(1))
+	testkit.Eventually(t, "the reports are asked for", asked(1))
 	synctest.Wait()
 	if got := a.reports(t); len(got) != 3 {
 		t.Errorf("with results unwritten, there are %q", got)
@@ -158,9 +158,9 @@ func testInbox(t *testing.T) {
 	away = false
 	mu.Unlock()
 	c.Step(tick)
-	eventually(t, "what is decided is deleted", func() bool { return len(a.reports(t)) == 1 })
+	testkit.Eventually(t, "what is decided is deleted", func() bool { return len(a.reports(t)) == 1 })
 	second.decide()
-	eventually(t, "all is deleted", func() bool { return len(a.reports(t)) == 0 })
+	testkit.Eventually(t, "all is deleted", func() bool { return len(a.reports(t)) == 0 })
 }
 
 // TestInboxDeletesOnlyOurs: what carries our label and makes no sense goes; what does not carry it is not
@@ -181,7 +181,7 @@ func TestInboxDeletesOnlyOurs(t *testing.T) { // It reads metrics that others co
 	}
 	a.write(t, item("a", "default", "x"))
 	a.inbox(t, s, maxHeld, nil, nil)
-	eventually(t, "ours are deleted", func() bool { return len(a.reports(t)) == 1 })
+	testkit.Eventually(t, "ours are deleted", func() bool { return len(a.reports(t)) == 1 })
 	if got := a.reports(t); got[0] != "malformed foreign" || s.taken() != 1 {
 		t.Errorf("left is %q, handed on are %d", got, s.taken())
 	}
@@ -209,7 +209,7 @@ func testBoundedNumber(t *testing.T) {
 		}
 		s.decide()
 	}
-	eventually(t, "all is deleted", func() bool { return len(a.reports(t)) == 0 })
+	testkit.Eventually(t, "all is deleted", func() bool { return len(a.reports(t)) == 0 })
 }
 
 // TestInboxGivesUp what nothing is decided about.
@@ -222,13 +222,13 @@ func testInboxGivesUp(t *testing.T) {
 	before := count(t, read.WithLabelValues(readExpired))
 	a.write(t, item("a", "default", "x"))
 	a.inbox(t, s, maxHeld, nil, c)
-	eventually(t, "it is handed on", func() bool { return s.taken() == 1 && c.HasWaiters() })
+	testkit.Eventually(t, "it is handed on", func() bool { return s.taken() == 1 && c.HasWaiters() })
 	c.Step(holdLimit - tick)
 	synctest.Wait()
 	if got := a.reports(t); len(got) != 1 {
 		t.Errorf("left is %q", got)
 	}
-	eventually(t, "it is deleted", func() bool {
+	testkit.Eventually(t, "it is deleted", func() bool {
 		c.Step(tick)
 		return len(a.reports(t)) == 0
 	})
@@ -271,7 +271,7 @@ func TestInboxSurvivesTrouble(t *testing.T) {
 	})
 	stepUntil := func(what string, ask func() bool) {
 		t.Helper()
-		eventually(t, what, func() bool {
+		testkit.Eventually(t, what, func() bool {
 			c.Step(time.Second)
 			return ask()
 		})

@@ -261,13 +261,13 @@ func testLeavesKyvernosReports(t *testing.T) {
 	testkit.Must(at(a, "default").Create(t.Context(), o, metav1.CreateOptions{}))(t)
 	a.write(t, item("a", "default", "x", fails("r")))
 	a.run(t, InboxConfig{Client: a, Sink: to.take, Clock: clock, Kyverno: true}, maxHeld)
-	eventually(t, "it is handed on", func() bool { return to.taken() == 1 })
+	testkit.Eventually(t, "it is handed on", func() bool { return to.taken() == 1 })
 	clock.Step(rivalPatience - time.Second)
 	synctest.Wait()
 	if got := a.reports(t); len(got) != 2 {
 		t.Errorf("too early there are %q", got)
 	}
-	eventually(t, "it is deleted, and not ours", func() bool {
+	testkit.Eventually(t, "it is deleted, and not ours", func() bool {
 		clock.Step(tick)
 		return len(a.reports(t)) == 1
 	})

@@ -94,7 +94,7 @@ func testReplace(t *testing.T) {
 		t.Error("it begins before all is ready")
 	}
 	ready.Store(true)
-	eventually(t, "all is handed on", func() bool {
+	testkit.Eventually(t, "all is handed on", func() bool {
 		clock.Step(waitTick)
 		return to.taken() == 3
 	})
@@ -104,7 +104,7 @@ func testReplace(t *testing.T) {
 		t.Errorf("before all is written there are %q", got)
 	}
 	written.Store(true)
-	eventually(t, "they are deleted", func() bool {
+	testkit.Eventually(t, "they are deleted", func() bool {
 		clock.Step(tick)
 		return slices.Equal(names(), []string{"other"})
 	})

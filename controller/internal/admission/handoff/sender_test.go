@@ -29,9 +29,6 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
-// patience is for a slow machine; nothing waits that long if all is well.
-const patience = testkit.Patience
-
 // TestMain registers the metrics, which don't count before.
 func TestMain(m *testing.M) {
 	RegisterMetrics()
@@ -115,21 +112,6 @@ func (a *api) sender(t *testing.T, capacity int) (*Sender, func()) {
 	return s, stop
 }
 
-func eventually(tb testing.TB, what string, ask func() bool) {
-	tb.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ask() {
-		select {
-		case <-timer.C:
-			tb.Fatalf("it does not come about that %s", what)
-		case <-tick.C:
-		}
-	}
-}
-
 // TestSend: what is said about a subject at about the same time is one report, and what is said last
 // by a policy counts.
 func TestSend(t *testing.T) {
@@ -143,7 +125,7 @@ func TestSend(t *testing.T) {
 	s.Send([]Item{item("a", "default", "x", fails("r"))}) // It was overtaken.
 	s.Send([]Item{item("a", "", "y")})
 	s.Send(nil)
-	eventually(t, "all is written", func() bool { return len(a.reports(t)) == 2 })
+	testkit.Eventually(t, "all is written", func() bool { return len(a.reports(t)) == 2 })
 	if got := a.reports(t); got[0] != "/y a0" || got[1] != "default/x a2,b1" {
 		t.Errorf("written is %q", got)
 	}
@@ -176,7 +158,7 @@ func TestWhatCanNotBeWritten(t *testing.T) { // It reads metrics that others cou
 		s, stop := a.sender(t, 0)
 		s.Send([]Item{item("a", "bad", "x")})
 		s.Send([]Item{item("a", "default", "y")})
-		eventually(t, "the other one is written", func() bool { return len(a.reports(t)) == 1 })
+		testkit.Eventually(t, "the other one is written", func() bool { return len(a.reports(t)) == 1 })
 		stop()
 		if got := count(t, dropped.WithLabelValues(test.reason)) - before; got != 1 {
 			t.Errorf("%s: %v are dropped", name, got)
@@ -210,7 +192,7 @@ func TestOutage(t *testing.T) { // It reads metrics that others count.
 	}
 	<-tried
 	s.Send([]Item{item("b", "default", "x29")})
-	eventually(t, "it was tried twice", func() bool {
+	testkit.Eventually(t, "it was tried twice", func() bool {
 		select {
 		case <-tried:
 			return true
@@ -219,7 +201,7 @@ func TestOutage(t *testing.T) { // It reads metrics that others count.
 		}
 	})
 	a.set(nil)
-	eventually(t, "what is left is written", func() bool { return len(a.reports(t)) == 10 })
+	testkit.Eventually(t, "what is left is written", func() bool { return len(a.reports(t)) == 10 })
 	got := a.reports(t)
 	if got[0] != "default/x20 a0" || got[9] != "default/x29 a0,b0" {
 		t.Errorf("written is %q", got)

@@ -8,10 +8,8 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -47,14 +45,7 @@ func cluster(tb testing.TB) kubernetes.Interface {
 // eventually waits until check has no complaint.
 func eventually(tb testing.TB, check func() error) {
 	tb.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(tb.Context(), 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		tb.Fatalf("after %v: %v", patience, last)
-	}
+	testkit.Succeeds(tb, "there is no complaint", check)
 }
 
 // background runs f until the test ends, or until the returned function is called, which returns

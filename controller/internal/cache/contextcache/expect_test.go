@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,21 +23,7 @@ import (
 // eventually waits until check returns nil.
 func eventually(tb testing.TB, check func() error) {
 	tb.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	pause := time.NewTicker(10 * time.Millisecond)
-	defer pause.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline.C:
-			tb.Fatal(err)
-		case <-pause.C:
-		}
-	}
+	testkit.Succeeds(tb, "there is no complaint", check)
 }
 
 // query asks with the time that an admission request may have on a slow machine.

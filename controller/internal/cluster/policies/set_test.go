@@ -200,7 +200,7 @@ func (a *api) run(t *testing.T, changes ...func(*Config)) *running {
 func (r *running) want(t *testing.T, want ...string) *Snapshot {
 	t.Helper()
 	var diff string
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		snapshot := r.Current()
 		if snapshot == nil {
 			return r.Ready().Error()
@@ -215,23 +215,6 @@ func (r *running) want(t *testing.T, want ...string) *Snapshot {
 		return diff
 	})
 	return r.Current()
-}
-
-func eventually(t *testing.T, problem func() string) {
-	t.Helper()
-	deadline := time.NewTimer(testkit.Patience)
-	defer deadline.Stop()
-	for {
-		text := problem()
-		if text == "" {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatal(text)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
 
 func rule(name string) map[string]any { return map[string]any{"rule": name} }
@@ -263,7 +246,7 @@ func TestUnchangedItemsAreTheSame(t *testing.T) {
 	}
 	told, before := r.told.Load(), r.compiler.counts()["c"]
 	a.write(t, exceptions, "f", map[string]any{"policy": "none"})
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if r.compiler.counts()["c"] == before || !r.Idle() {
 			return "the exception is not seen"
 		}
@@ -273,7 +256,7 @@ func TestUnchangedItemsAreTheSame(t *testing.T) {
 		t.Error("an exception of nothing has made another snapshot")
 	}
 	a.write(t, clusterPolicies, "b", rule("1"), "category")
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if r.Current().Items[1] == third.Items[1] {
 			return "a changed annotation is not seen"
 		}
@@ -357,7 +340,7 @@ func TestNothingWithoutAllExceptions(t *testing.T) {
 		return !up.Load(), nil, apierrors.NewServiceUnavailable("away")
 	})
 	r := a.run(t)
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		if err := r.Ready(); err == nil || !strings.Contains(err.Error(), "policyexceptions") {
 			return fmt.Sprint("it waits for ", err)
 		}

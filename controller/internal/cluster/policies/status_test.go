@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,7 +38,7 @@ func (r *running) maintain(t *testing.T) (end func()) {
 // status waits until a field of a policy's status has a value.
 func (a *api) status(t *testing.T, gvr schema.GroupVersionResource, name, want string) {
 	t.Helper()
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		object, err := a.client.Resource(gvr).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
