@@ -144,7 +144,7 @@ func testFleetQuestions(t *testing.T, config *rest.Config, file string) {
 	}
 	for _, c := range fleetComparisons() {
 		status := answered(t, client, specOf(p, links[c.question]))
-		if diff := cmp.Diff(c.expected(sqlRows(t, file, statements[c.number])), c.found(status.Groups)); diff != "" || status.More {
+		if diff := cmp.Diff(c.expected(sqlRows(t, file, statements[c.number])), c.lines(c.rowsOf(status.Groups))); diff != "" || status.More {
 			t.Errorf("%d. %s (-SQL +API):\n%s", c.number, c.question, diff)
 		}
 	}

@@ -29,7 +29,7 @@ func TestPages(t *testing.T) {
 		"#/results?namespace=shop&policy=no-root":            {"1–1 of 1 in namespace shop", "web", "Deployment", "runs as root"},
 		"#/results?namespace=shop&policy=no-root&result=all": {"1–2 of 2"},
 		"#/results?namespace=shop&severity=none":             {"old image"},
-		"#/resource?namespace=shop&kind=Deployment&name=web": {"Deployment/web", "3 results of 2 sources", "runs as root", "old image", "1 that pass"},
+		"#/resource?namespace=shop&kind=Deployment&name=web": {"Deployment/web", "3 results of 2 sources", "runs as root", "old image", "1 passed or skipped", "33% of 3"},
 		"#/resource?outside=1&kind=Node&name=node-1":         {"Node/node-1", "old kernel"},
 		"#/policy?policy=no-root":                            {"no-root", "50 % pass", "1 of 2 results fail", "shop", "check", "runs as root", "if it were enforced"},
 		"#/policy?policy=many&source=engine&namespace=shop":  {"130 of 130 results fail", "0 % pass", "one of many"},
@@ -41,7 +41,15 @@ func TestPages(t *testing.T) {
 		"#/report?namespace=shop&kind=Secret&name=x":                {"There is no such kind of report"},
 		"#/report?namespace=shop&kind=PolicyReport&name=gone":       {"The cluster does not have this"},
 		"#/results?from=fail%2Fcritical%2F&continue=wrong&page=2":   {"The cluster does not understand this address", "Start from the first page"},
-		"#/resource?namespace=shop&kind=Deployment&name=unheard-of": {"There are no results about this resource"},
+		"#/resource?namespace=shop&kind=Deployment&name=unheard-of": {"No results in namespace shop have the name unheard-of"},
+		"#/resource?namespace=shop&kind=deployment&name=web":        {"No results in namespace shop have the kind deployment", "Did you mean Deployment?"},
+		"#/policy?policy=no-roots&source=engine":                    {"No results in all namespaces have the policy no-roots", "Did you mean no-root?"},
+		"#/policy?policy=no-root&source=other":                      {"no results of the source other"},
+		"#/results?policy=NO-ROOT&result=all":                       {"No results in all namespaces have the policy NO-ROOT", "Did you mean no-root?"},
+		"#/policies":                                                {"6 of 6", "no-root", "50.0 %"},
+		"#/policies?outside=1":                                      {"1 of 1", "node-check"},
+		"#/policies?namespace=shop&view=clean":                      {"1 of 5", "scan"},
+		"#/namespaces":                                              {"1 of 1", "shop"},
 	} {
 		p.open(hash)
 		p.wants(texts...)
@@ -59,7 +67,7 @@ func TestPagesWithoutResults(t *testing.T) {
 		"#/overview?namespace=quiet":              "There are no results",
 		"#/results?namespace=quiet":               "No results match",
 		"#/heatmap?namespace=quiet":               "No failures",
-		"#/policy?namespace=quiet&policy=no-root": "The policy has no results here",
+		"#/policy?namespace=quiet&policy=no-root": "No results in namespace quiet have the policy no-root",
 	} {
 		p.open(hash)
 		p.wants(text)

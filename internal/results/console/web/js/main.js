@@ -19,11 +19,12 @@ import { questions } from './questions.js';
 import { report } from './report.js';
 import { resource } from './resource.js';
 import { results } from './results.js';
+import { namespaces as namespacesPage, policies } from './summaries.js';
 
-const pages = { overview, results, heatmap, questions, clusters, question, resource, policy, report };
-const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map', questions: 'Questions', clusters: 'Clusters' };
+const pages = { overview, results, heatmap, questions, clusters, question, resource, policies, namespaces: namespacesPage, policy, report };
+const inMenu = { overview: 'Overview', results: 'Results', policies: 'Policies', heatmap: 'Heat map', questions: 'Questions', clusters: 'Clusters' };
 /** The pages that are about a scope which one chooses. */
-const scoped = ['overview', 'results', 'heatmap', 'questions', 'question', 'policy'];
+const scoped = ['overview', 'results', 'heatmap', 'questions', 'question', 'policies', 'namespaces', 'policy'];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const status = /** @type {HTMLElement} */ (document.getElementById('status'));

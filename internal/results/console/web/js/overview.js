@@ -5,9 +5,9 @@
 
 import { ask } from './api.js';
 import { count, h } from './dom.js';
-import { bars, heading, link, inScope } from './pieces.js';
+import { bars, heading, link, inScope, tiles } from './pieces.js';
 import { sinceOpened } from './since.js';
-import { outcome, outcomes, severities, severityBadge, worse } from './terms.js';
+import { severities, severityBadge, worse } from './terms.js';
 
 const failing = 'result == "fail"';
 const longest = 10;
@@ -28,7 +28,7 @@ export async function overview(context) {
   const more = (answer, what) => (answer.more || answer.groups.length > longest ? [`The ${longest} ${what} with most failures.`] : null);
   return [
     heading('Overview', `${count(fails)} ${fails === 1 ? 'failure' : 'failures'} ${inScope(scope)}`),
-    tiles(context, all.groups),
+    tiles(all.groups, (result) => link(context, 'results', { result })),
     news,
     h('div', { class: 'cards' },
       h('div', { class: 'stack' }, bars('Failures by severity', severe.groups.sort((a, b) => worse(a.by, b.by)).map(({ by, results }) => ({
@@ -57,20 +57,3 @@ const numbers = (context, all, policies) => ({
   }])),
   complete: !policies.more,
 });
-
-/** A share that is 0 or 100 only where it is exactly that. */
-function percent(part, all) {
-  const rounded = Math.round((100 * part) / Math.max(all, 1));
-  if (part && !rounded) return 'less than 1 %';
-  return part < all && rounded === 100 ? 'more than 99 %' : `${rounded} %`;
-}
-
-/** The numbers of each outcome. */
-function tiles(context, groups) {
-  const known = [...groups].sort((a, b) => worse(a.by, b.by));
-  for (const name of outcomes) if (!known.some((g) => g.by.result === name)) known.push({ by: { result: name }, results: 0 });
-  known.sort((a, b) => worse(a.by, b.by));
-  const all = known.reduce((sum, { results }) => sum + results, 0);
-  return h('ul', { class: 'tiles' }, known.map(({ by, results }) => h('li', {}, h('a', { href: link(context, 'results', { result: by.result }) },
-    outcome(by.result), h('strong', {}, count(results)), h('small', {}, `${percent(results, all)} of all`)))));
-}

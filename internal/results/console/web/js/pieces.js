@@ -5,6 +5,7 @@
 
 import { address, scopeParams } from './router.js';
 import { count, h } from './dom.js';
+import { outcome, outcomes, worse } from './terms.js';
 
 /**
  * @typedef {Object} Context of a page
@@ -154,4 +155,24 @@ export function copyable(label, text) {
     },
   }, label);
   return h('div', { class: 'copy' }, h('code', { tabindex: '0' }, text), button);
+}
+
+/** A share that is 0 or 100 only where it is exactly that. */
+function percent(part, all) {
+  const rounded = Math.round((100 * part) / Math.max(all, 1));
+  if (part && !rounded) return 'less than 1%';
+  return part < all && rounded === 100 ? 'more than 99%' : `${rounded}%`;
+}
+
+/**
+ * The numbers of each outcome, of groups that may be more than that.
+ * @param {{by: Record<string, string>, results: number}[]} groups
+ * @param {(result: string) => string} address
+ */
+export function tiles(groups, address) {
+  const numbers = new Map(outcomes.map((name) => [name, 0]));
+  for (const { by, results } of groups) numbers.set(by.result, (numbers.get(by.result) ?? 0) + results);
+  const all = groups.reduce((sum, { results }) => sum + results, 0);
+  return h('ul', { class: 'tiles' }, [...numbers].sort(([a], [b]) => worse({ result: a }, { result: b })).map(([result, n]) => h('li', {}, h('a', { href: address(result) },
+    outcome(result), h('strong', {}, count(n)), h('small', {}, `${percent(n, all)} of ${count(all)}`)))));
 }

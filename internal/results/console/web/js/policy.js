@@ -4,11 +4,12 @@
 // One policy: where it fails, which of its rules, and what it says.
 
 import { ask, askBriefly, every, literal } from './api.js';
+import { countsBy } from './counts.js';
 import { count, folded, h } from './dom.js';
+import { unknown } from './missing.js';
 import { heading, link, inScope, table } from './pieces.js';
 import { outcomes } from './terms.js';
 
-const most = 1000;
 const messages = 20;
 
 /** @param {import('./pieces.js').Context} context */
@@ -17,23 +18,23 @@ export async function policy(context) {
   const name = params.get('policy') ?? '';
   const source = params.get('source') ?? '';
   const filter = every([`policy == ${literal(name)}`, params.has('source') ? `source == ${literal(source)}` : '']);
-  const [spaces, rules, said] = await Promise.all([
-    ask(scope, { filter, groupBy: ['report.namespace', 'result'], limit: most }, signal),
-    ask(scope, { filter, groupBy: ['rule', 'result'], limit: most }, signal),
+  const [all, spaces, rules, said] = await Promise.all([
+    ask(scope, { filter, groupBy: ['result'] }, signal), countsBy(scope, filter, 'report.namespace', signal), countsBy(scope, filter, 'rule', signal),
     askBriefly(scope, { filter: every([filter, 'result == "fail"']), groupBy: ['message'], orderBy: 'results', descending: true, limit: messages }, signal),
   ]);
-  const all = pivot(spaces.groups, '');
-  const total = all.length ? all[0] : { total: 0, fail: 0, pass: 0 };
+  if (!all.groups.length) return nothing(context, name, source);
+  const numbers = new Map(all.groups.map((g) => [g.by.result, g.results]));
+  const [fail, total] = [numbers.get('fail') ?? 0, all.groups.reduce((sum, g) => sum + g.results, 0)];
   const of = { policy: name, source };
   const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
   return [
-    heading(name || 'no policy', [source, inScope(scope), share(total) && `${share(total)} pass`].filter(Boolean).join(' \u00b7 ')),
-    total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails'),
-      total.fail ? [' \u00b7 ', h('a', { href: link(context, 'question', refused(name, filter)) }, 'Which resources would be refused if it were enforced?')] : null) : null,
-    h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', pivot(spaces.groups, 'report.namespace'),
-      (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'), spaces.more)),
-    h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', pivot(rules.groups, 'rule'),
-      (rule) => h('a', { href: link(context, 'results', { ...of, rule, result: 'fail' }) }, rule || 'no rule'), rules.more)),
+    heading(name || 'no policy', [source, inScope(scope), share(numbers) && `${share(numbers)} pass`].filter(Boolean).join(' \u00b7 ')),
+    h('p', {}, `${count(fail)} of ${count(total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails'),
+      fail ? [' \u00b7 ', h('a', { href: link(context, 'question', refused(name, filter)) }, 'Which resources would be refused if it were enforced?')] : null),
+    h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', 'report.namespace', spaces,
+      (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'))),
+    h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', 'rule', rules,
+      (rule) => h('a', { href: link(context, 'results', { ...of, rule, result: 'fail' }) }, rule || 'no rule'))),
     h('section', {}, h('h2', {}, 'What failures say'), said ? messageTable(said) : h('p', { class: 'more' }, 'There are too many failures to count their messages at once. ',
       h('a', { href: link(context, 'question', spoken(name, filter)) }, 'Count them all the same'))),
   ].filter(Boolean);
@@ -58,32 +59,25 @@ const refused = (name, filter) => ({
   title: `Refused if ${name || 'the policy'} were enforced`, filter: every([filter, 'result == "fail"']), by: ['subject.kind', 'subject.namespace', 'subject.name'], order: 'results', desc: '1',
 });
 
-/**
- * Turns groups by a field and result into one row for each value, the most failures first.
- * @param {{by: Record<string, string>, results: number}[]} groups
- * @param {string} field "" for one row of all
- */
-function pivot(groups, field) {
-  const rows = new Map();
-  for (const { by, results } of groups) {
-    const value = field ? by[field] ?? '' : '';
-    const row = rows.get(value) ?? { value, total: 0, ...Object.fromEntries(outcomes.map((o) => [o, 0])) };
-    row[by.result] = (row[by.result] ?? 0) + results;
-    row.total += results;
-    rows.set(value, row);
-  }
-  return [...rows.values()].sort((a, b) => b.fail - a.fail || b.total - a.total);
-}
-
 /** The share that passes, of what passes or fails. */
-function share({ pass, fail }) {
+function share(numbers) {
+  const [pass, fail] = [numbers.get('pass') ?? 0, numbers.get('fail') ?? 0];
   return pass + fail ? `${Math.floor((100 * pass) / (pass + fail))} %` : '';
 }
 
-function countTable(caption, title, rows, label, more) {
+function countTable(caption, title, field, { rows, note }, label) {
   const columns = [{ title, rest: true }, ...outcomes.map((o) => ({ title: o, number: true })), { title: 'Pass rate', number: true }];
+  const cell = (n, outcome) => h('span', { class: n ? `count ${outcome}` : 'muted' }, count(n));
   return [
-    table(caption, columns, rows.map((row) => [label(row.value), ...outcomes.map((o) => h('span', { class: row[o] ? `count ${o}` : 'muted' }, count(row[o]))), share(row) || '\u2013']), { empty: 'The policy has no results here.' }),
-    more ? h('p', { class: 'more' }, `The first ${count(most)} numbers only.`) : null,
+    table(caption, columns, rows.map(({ by, numbers }) => [label(by[field] ?? ''), ...outcomes.map((o) => cell(numbers.get(o) ?? 0, o)), share(numbers) || '\u2013'])),
+    note ? h('p', { class: 'more' }, note) : null,
   ];
+}
+
+/** What is shown of a policy without results here: it may be a mistake, and has not passed. */
+async function nothing(context, name, source) {
+  const of = (policy, from) => link(context, 'policy', { policy, source: from });
+  const title = heading(name || 'no policy', [source, inScope(context.scope)].filter(Boolean).join(' \u00b7 '));
+  const missing = await unknown(context, 'policy', 'Policy', name, (policy) => of(policy, ''));
+  return [title, missing ?? h('p', { class: 'nothing', role: 'alert' }, `The policy has no results of the source ${source} here, but of others. `, h('a', { href: of(name, '') }, 'Show these'))];
 }

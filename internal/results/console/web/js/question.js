@@ -4,6 +4,7 @@
 // One question and its answer.
 
 import { ApiError, ask, every, literal } from './api.js';
+import { most, pivot } from './counts.js';
 import { age, count, folded, h } from './dom.js';
 import { question as command } from './filters.js';
 import { fleetRights } from './fleet.js';
@@ -11,7 +12,6 @@ import { copyable, heading, inScope, link, linked, table } from './pieces.js';
 import { resultTable } from './results.js';
 import { outcome, outcomes, passRate, severities, severityBadge, severityName } from './terms.js';
 
-const most = 1000;
 const fields = ['report.namespace', 'source', 'policy', 'rule', 'category', 'severity', 'result', 'subject.kind', 'subject.namespace', 'subject.name', 'message', 'day', 'report.kind', 'report.name'];
 const aggregates = ['subjects', 'namespaces', 'policies', 'sources', 'oldest', 'newest'];
 /** What columns can be made of, and in which order. */
@@ -67,7 +67,9 @@ function specOf(asked, params) {
   const { filter, by, columns, number, having, order, sort, desc } = asked;
   if (sort) return { filter, results: { orderBy: sort, descending: desc, limit: 100, continue: params.get('continue') ?? '' } };
   const groupBy = columns && !by.includes(columns) ? [...by, columns] : by;
-  return { filter, groupBy, aggregates: number, having, orderBy: order, descending: Boolean(order) && desc, limit: most };
+  // Rows that are made of several groups have all of them only in the order of their fields.
+  const orderBy = columns ? '' : order;
+  return { filter, groupBy, aggregates: number, having, orderBy, descending: Boolean(orderBy) && desc, limit: most };
 }
 
 /** The answer that is single results. */
@@ -84,16 +86,17 @@ async function single(context, asked, spec) {
 /** The answer that is numbers. */
 async function groups(context, asked, spec) {
   const answer = await ask(context.scope, spec, context.signal);
-  const more = answer.more ? h('p', { class: 'more' }, `There are more than ${count(most)} numbers: only the first are used. Filter for fewer.`) : null;
   const byColumns = asked.by.map((name) => ({ title: title(name), name: name.startsWith('subject') || name === 'policy', wide: name === 'message' }));
   if (asked.columns) {
-    const { values, rows } = pivot(asked, answer.groups);
+    const { values, rows } = columnsIn(asked, answer);
+    const more = answer.more ? h('p', { class: 'note' }, `The first ${count(rows.length)} rows by name: there are more, which are not shown. Filter for fewer.`) : null;
     const share = values.includes('pass') && values.includes('fail');
     const columns = [...byColumns, ...values.map((value) => ({ title: value || 'none', number: true })), ...(share ? [{ title: 'Pass rate', number: true }] : [])];
     return [more, table('Answer', columns, rows.map(({ by, numbers: n }) => [
       ...asked.by.map((name) => cell(context, name, by)), ...values.map((value) => count(n.get(value) ?? 0)), ...(share ? [passRate(n.get('pass') ?? 0, n.get('fail') ?? 0)] : []),
     ]), { empty: 'There is nothing like that.' })];
   }
+  const more = answer.more ? h('p', { class: 'note' }, `The first ${count(answer.groups.length)} rows by ${asked.order ? title(asked.order).toLowerCase() : 'name'}: there are more.`) : null;
   const columns = [...byColumns, { title: 'Results', number: true }, ...asked.number.flatMap((name) => [{ title: title(name), number: true }, ...(name === 'clusters' ? [{ title: 'Their names' }] : [])])];
   return [more, table('Answer', columns, answer.groups.map((group) => [
     ...asked.by.map((name) => cell(context, name, group.by)), resultsLink(context, asked, group), ...asked.number.flatMap((name) => numberCells(name, group)),
@@ -143,17 +146,9 @@ function resultsLink(context, asked, { by, results }) {
   return h('a', { href: link(context, 'results', params) }, text);
 }
 
-/** Turns the values of a field into columns: one row for all groups that agree in the other fields. */
-function pivot({ by, columns, without }, groupsOf) {
-  const rows = new Map();
-  for (const group of groupsOf) {
-    const key = JSON.stringify(by.map((name) => group.by[name]));
-    const row = rows.get(key) ?? { by: group.by, numbers: new Map(), total: 0 };
-    row.numbers.set(group.by[columns] ?? '', group.results);
-    row.total += group.results;
-    rows.set(key, row);
-  }
-  const kept = [...rows.values()].filter(({ numbers: n }) => !without.some((value) => n.get(value)));
+/** Rows whose columns are the values of a field, without those that have any of some values. */
+function columnsIn({ by, columns, without }, answer) {
+  const kept = pivot(answer, by, columns).filter(({ numbers: n }) => !without.some((value) => n.get(value)));
   const values = columnsOf[columns].filter((value) => !without.includes(value) && kept.some(({ numbers: n }) => n.has(value)));
   const first = (row) => values.map((value) => row.numbers.get(value) ?? 0);
   kept.sort((a, b) => first(a).map((n, i) => first(b)[i] - n).find(Boolean) ?? b.total - a.total);

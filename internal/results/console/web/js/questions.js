@@ -15,16 +15,16 @@ const most = { order: 'results', desc: '1' };
 const known = [
   ['What fails', [
     ['Where are the failures, by namespace and severity?', { filter: fails, by: ['report.namespace', 'severity'], ...most }],
-    ['Which namespaces burn?', { filter: fails, by: ['report.namespace'], columns: 'severity' }],
+    ['How severe are the failures of each namespace?', { view: 'severity' }, 'namespaces'],
     ['Which policies fail most, and in how many namespaces?', { filter: fails, by: ['source', 'policy'], number: ['namespaces', 'subjects'], ...most }],
     ['What failed most recently?', { filter: fails, sort: 'timestamp', desc: '1' }],
     ['How many failures were found each day?', { filter: fails, by: ['day', 'source'] }],
     ['Which resources have critical findings of two sources or more?', { filter: `${fails} && severity == "critical" && subject.name != ""`, by: subject, number: ['sources'], having: 'sources >= 2', order: 'sources', desc: '1' }],
   ]],
   ['What passes', [
-    ['What share of the checks does each policy pass?', { filter: 'result in ["pass", "fail"]', by: ['source', 'policy'], columns: 'result' }],
-    ['Which namespaces have no failures?', { filter: 'report.namespace != ""', by: ['report.namespace'], columns: 'result', without: ['fail'] }],
-    ['Which policies never fail?', { by: ['source', 'policy'], columns: 'result', without: ['fail', 'error'] }],
+    ['What share of the checks does each policy pass?', { view: 'share' }, 'policies'],
+    ['Which namespaces have no failures?', { view: 'clean' }, 'namespaces'],
+    ['Which policies never fail?', { view: 'clean' }, 'policies'],
   ]],
   ['Who and why', [
     ['Who produces the results?', { by: ['source'], columns: 'result' }],
@@ -58,6 +58,6 @@ export async function questions(context) {
   return [
     heading('Questions', `About results ${inScope(context.scope)}. Each is a start: change it, or `, h('a', { href: link(context, 'question') }, 'ask your own'), '.'),
     h('div', { class: 'cards' }, all.map(([title, list]) => h('section', { class: 'card' }, h('h2', {}, title),
-      h('ul', { class: 'questions' }, list.map(([name, params, page]) => h('li', {}, h('a', { href: page ? link(context, page) : link(context, 'question', { title: name, ...params }) }, name))))))),
+      h('ul', { class: 'questions' }, list.map(([name, params, page]) => h('li', {}, h('a', { href: link(context, page ?? 'question', page ? params : { title: name, ...params }) }, name))))))),
   ];
 }

@@ -8,6 +8,7 @@ import { age, count, folded, h } from './dom.js';
 import { exporter } from './export.js';
 import { command, expression, filtersOf, sql, texts } from './filters.js';
 import { pageOf } from './lists.js';
+import { unknownTexts } from './missing.js';
 import { copyable, heading, link, linked, pager, reportLink, inScope, subjectCell, table, withParams } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
 import { address, scopeParams } from './router.js';
@@ -29,6 +30,7 @@ export async function results(context) {
   return [
     heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} ${inScope(scope)}`, worst),
     form(context, filters),
+    ...(total ? [] : await unknownTexts(context, filters, (params) => link(context, 'results', withParams(place, params)))),
     resultTable(context, page.items, { sorted: filters, sortBy: (field) => link(context, 'results', withParams(place, { sort: field, desc: descends(filters, field) ? '1' : '' })) }),
     pager(context, 'results', number, page.next),
     total ? exporter(total, read) : null,
@@ -56,7 +58,7 @@ export function resultTable(context, items, { caption = 'Results', empty = 'No r
     { title: 'Cluster', of: (r) => r.cluster, left: leads },
     { title: 'Result', sort: 'result', of: (r) => outcome(r.result) }, { title: 'Severity', sort: 'severity', of: (r) => severityBadge(r.severity ?? '') },
     { title: 'Resource', sort: 'subject.name', name: true, of: (r) => subjectCell(r, leads), left: one },
-    { title: 'Policy and rule', sort: 'policy', name: true, of: (r) => [linked(leads, link(context, 'policy', { policy: r.policy, source: r.source }), r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
+    { title: 'Policy and rule', sort: 'policy', name: true, of: (r) => [linked(leads, link(context, 'policy', { policy: r.policy, source: r.source }), r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null, r.others?.length ? h('small', {}, `and ${count(r.others.length)} more of this rule`) : null] },
     { title: 'Message', wide: true, of: (r) => folded(r.message ?? '', facts(r, leads)) },
     { title: 'Source', sort: 'source', of: (r) => r.source ?? '', left: one }, { title: 'Age', sort: 'timestamp', number: true, of: (r) => age(r.timestamp) },
   ].filter((column) => !column.left).map((column) => ({
@@ -69,7 +71,8 @@ export function resultTable(context, items, { caption = 'Results', empty = 'No r
 function facts(r, leads) {
   return h('dl', {}, r.category ? [h('dt', {}, 'category'), h('dd', {}, r.category)] : null,
     Object.entries(r.properties ?? {}).map(([name, value]) => [h('dt', {}, name), h('dd', {}, folded(value))]),
-    r.timestamp ? [h('dt', {}, 'found'), h('dd', {}, r.timestamp)] : null, h('dt', {}, 'report'), h('dd', {}, reportLink(r, leads)));
+    r.timestamp ? [h('dt', {}, 'found'), h('dd', {}, r.timestamp)] : null, h('dt', {}, 'report'), h('dd', {}, reportLink(r, leads)),
+    (r.others ?? []).map((other) => [h('dt', {}, age(other.timestamp)), h('dd', {}, folded(other.message || 'no message'))]));
 }
 
 /**
