@@ -37,6 +37,8 @@ type resultsFlags struct {
 	kubeconfig, context, namespace string
 	allNamespaces                  bool
 	by                             resultview.Selection
+	// format of answers that are not lists.
+	format resultview.Format
 }
 
 func newResults(p cli.Process) *cobra.Command {
@@ -67,14 +69,15 @@ func newResultsList(p cli.Process) *cobra.Command {
 	flags.IntVar(&limit, limitFlag, limit, fmt.Sprintf("Largest number of results; 0 for all, or for %d with --%s, which shows %d at most.",
 		resultview.DefaultOrdered, sortFlag, resultview.MaxOrdered))
 	flags.StringVar(&order, sortFlag, order, "Order of the results, as FIELD or FIELD,desc: "+strings.Join(resultview.Orders(), ", ")+
-		". Critical comes first; ties are sorted by time, newest first. By default, results are listed report by report.")
+		". Critical comes first; ties are sorted by time, newest first. By default, the worst come first, and all are listed.")
 	command := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List results",
 		Long: `List results of policies: those that fail, warn or end with an error, unless --result says otherwise. With
 --all-namespaces, those outside of namespaces are listed as well, if you may read them.
 
-They are in the order of their reports. With --sort, the server puts them in another one, and shows the first.`,
+The worst come first: by result, then by severity. With --sort, the server sorts them and returns the first N.
+Sources and policies are compared without case and by how they begin; kinds may be plural or short.`,
 		Example: `  # What is wrong in my namespace
   docket results list
 
@@ -107,22 +110,30 @@ func newResultsWhy(p cli.Process) *cobra.Command {
 	f.addServer(sections.FlagSet("server"))
 	flags := sections.FlagSet("output")
 	flags.BoolVar(&all, "all", all, "Show what passes, too.")
+	f.addOutput(flags)
 	command := &cobra.Command{
 		Use:   "why KIND/NAME [flags]",
 		Short: "Show everything that is said about one resource",
 		Long: `Show everything that policies of all engines say about one resource: what fails first, the worst at the
 top, with messages and, where the engine says so, what to do.`,
 		Example: `  docket results why Deployment/web
+  docket results why deploy web -o yaml
   docket results why Pod/web-0 --namespace shop --all`,
-		Args: named(1, "name one resource as KIND/NAME, such as Deployment/web"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) > 2 {
+				return cli.Usage(errors.New("name one resource as KIND/NAME, such as Deployment/web"))
+			}
+			return nil
+		},
 		RunE: func(command *cobra.Command, args []string) error {
 			client, namespace, err := f.client()
 			if err != nil {
 				return err
 			}
-			return client.Why(command.Context(), p.Out, f.style(), namespace, args[0], all)
+			return client.Why(command.Context(), p.Out, f.style(), f.format, namespace, strings.Join(args, "/"), all)
 		},
 	}
+	completeFlag(command, flags, outputFlag, resultview.Documents())
 	return cli.WithSettings(p, command, sections)
 }
 
@@ -134,7 +145,9 @@ func newResultsTop(p cli.Process) *cobra.Command {
 	f.addSelection(sections.FlagSet("selection"), []string{"fail"})
 	allClusters := false
 	sections.FlagSet("server").BoolVar(&allClusters, "all-clusters", allClusters, "Look at all clusters whose reports are in the database. This needs the ClusterRole docket:fleet-view.")
-	sections.FlagSet("output").IntVar(&limit, "limit", limit, "Largest number of rows.")
+	output := sections.FlagSet("output")
+	output.IntVar(&limit, "limit", limit, "Largest number of rows.")
+	f.addOutput(output)
 	command := &cobra.Command{
 		Use:   "top [" + strings.Join(resultview.Rankings(), "|") + "] [flags]",
 		Short: "Rank policies, namespaces, resources, severities, sources, messages or clusters by failures",
@@ -148,24 +161,11 @@ func newResultsTop(p cli.Process) *cobra.Command {
 			if len(args) > 0 {
 				ranking = args[0]
 			}
-			if err := f.check(); err != nil {
-				return err
-			}
-			client, namespace, err := f.client()
-			if err != nil {
-				return err
-			}
-			in := resultview.Extent{Namespace: namespace, AllClusters: allClusters}
-			if allClusters {
-				if f.namespace != "" || f.allNamespaces {
-					return cli.Usage(errors.New("--all-clusters looks at all namespaces: leave --namespace and --all-namespaces out"))
-				}
-				in.Namespace = ""
-			}
-			return client.Top(command.Context(), p.Out, in, resultview.Ranking(ranking), f.by, limit)
+			return f.top(command.Context(), resultview.Ranking(ranking), allClusters, limit)
 		},
 	}
 	f.complete(command, sections)
+	completeFlag(command, output, outputFlag, resultview.Documents())
 	return cli.WithSettings(p, command, sections)
 }
 
@@ -176,14 +176,16 @@ func newResultsDiff(p cli.Process) *cobra.Command {
 	f.addServer(sections.FlagSet("server"))
 	f.addSelection(sections.FlagSet("selection"), nil)
 	sections.FlagSet("server").StringVar(&toContext, "to-context", "", "Context of the second namespace, if that is in another cluster.")
+	output := sections.FlagSet("output")
+	f.addOutput(output)
 	command := &cobra.Command{
 		Use:   "diff NAMESPACE NAMESPACE [flags]",
 		Short: "Compare the results of two namespaces, or of one in two clusters",
 		Long: `Compare results by resource and rule. Names of namespaces are left out of the comparison, so that staging and
-production can be compared.
+production can be compared. First come numbers by policy, then each difference.
 
 Exit codes: 0 there is no difference; 1 there is, or something failed; 2 the command was used incorrectly.`,
-		Example: `  docket results diff shop-staging shop
+		Example: `  docket results diff payments shop
   docket results diff shop shop --context staging --to-context production`,
 		Args: named(2, "name two namespaces"),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -191,7 +193,50 @@ Exit codes: 0 there is no difference; 1 there is, or something failed; 2 the com
 		},
 	}
 	f.complete(command, sections)
+	completeFlag(command, output, outputFlag, resultview.Documents())
 	return cli.WithSettings(p, command, sections)
+}
+
+// top prints a ranking.
+func (f *resultsFlags) top(ctx context.Context, ranking resultview.Ranking, allClusters bool, limit int) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	client, namespace, err := f.client()
+	if err != nil {
+		return err
+	}
+	in := resultview.Extent{Namespace: namespace, AllClusters: allClusters}
+	if allClusters {
+		if f.namespace != "" || f.allNamespaces {
+			return cli.Usage(errors.New("--all-clusters looks at all namespaces: leave --namespace and --all-namespaces out"))
+		}
+		in.Namespace = ""
+	}
+	by, err := client.Resolve(ctx, in, f.by)
+	if err != nil {
+		return err
+	}
+	found, err := client.Top(ctx, f.process.Out, f.format, in, ranking, by, limit)
+	if err != nil || found {
+		return err
+	}
+	return f.nothing(ctx, client, in, by)
+}
+
+// nothing says where nothing was found.
+func (f *resultsFlags) nothing(ctx context.Context, client *resultview.Client, in resultview.Extent, by resultview.Selection) error {
+	note, err := client.Nothing(ctx, in, by)
+	if err == nil {
+		fmt.Fprint(f.process.ErrOut, note)
+	}
+	return err
+}
+
+// addOutput adds the format of answers that are not lists.
+func (f *resultsFlags) addOutput(fs *pflag.FlagSet) {
+	f.format = resultview.Table
+	fs.StringVarP((*string)(&f.format), outputFlag, "o", string(f.format), "Format: `table|json|yaml`.")
 }
 
 // named demands a number of arguments, and says which.
@@ -215,8 +260,8 @@ func (f *resultsFlags) addSelection(fs *pflag.FlagSet, results []string) {
 	about := "What results say: fail, error, warn, pass, skip, or all. Can be repeated."
 	fs.StringSliceVar(&f.by.Results, "result", results, about)
 	fs.StringSliceVar(&f.by.Severities, "severity", nil, "Severity: critical, high, medium, low, info. Can be repeated.")
-	fs.StringSliceVar(&f.by.Sources, "source", nil, "Engine that found the result. Can be repeated.")
-	fs.StringSliceVar(&f.by.Policies, "policy", nil, "Name of a policy. Can be repeated.")
+	fs.StringSliceVar(&f.by.Sources, "source", nil, "Engine that found the result, or its beginning. Can be repeated.")
+	fs.StringSliceVar(&f.by.Policies, "policy", nil, "Name of a policy, or its beginning. Can be repeated.")
 	fs.StringSliceVar(&f.by.Categories, "category", nil, "Category of policies. Can be repeated.")
 	fs.StringVar(&f.by.Rule, "rule", "", "Rule of a policy.")
 	fs.StringVar(&f.by.Subject, "subject", "", "Resource, as KIND/NAME, KIND or NAME.")
@@ -249,6 +294,9 @@ func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error)
 	loader := kubeconfigLoader(f.kubeconfig, name)
 	config, err := loader.ClientConfig()
 	if err != nil {
+		if name != "" {
+			return nil, "", cli.Usage(fmt.Errorf("--context: %w", err))
+		}
 		return nil, "", fmt.Errorf("--kubeconfig: %w", err)
 	}
 	namespace := f.namespace
@@ -287,7 +335,7 @@ func (f *resultsFlags) diff(ctx context.Context, left, right, toContext string) 
 		}
 		sides[i] = resultview.Side{Client: client, Place: resultview.Place{Namespace: side.namespace}, Name: name}
 	}
-	differ, err := resultview.Diff(ctx, f.process.Out, f.style(), sides[0], sides[1], f.by)
+	differ, err := resultview.Diff(ctx, f.process.Out, f.style(), f.format, sides[0], sides[1], f.by)
 	if err == nil && differ > 0 {
 		err = &cli.FindingError{Text: fmt.Sprintf("%d differences", differ), Code: 1}
 	}

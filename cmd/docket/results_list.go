@@ -28,6 +28,11 @@ func (f *resultsFlags) list(ctx context.Context, format resultview.Format, sorte
 	if err != nil {
 		return err
 	}
+	in := resultview.Extent{Namespace: namespace}
+	by, err := client.Resolve(ctx, in, f.by)
+	if err != nil {
+		return err
+	}
 	count := 0
 	each := func(r *v1alpha1.PolicyResult) error {
 		count++
@@ -36,11 +41,14 @@ func (f *resultsFlags) list(ctx context.Context, format resultview.Format, sorte
 	note := ""
 	if order.Field != "" {
 		var left int64
-		if left, err = client.First(ctx, namespace, f.by, order, limit, each); left > 0 {
+		if left, err = client.First(ctx, namespace, by, order, limit, each); left > 0 {
 			note = fmt.Sprintf("These are the first %d by %s; %d more are left out: raise --%s, or choose fewer.\n", count, order.Field, left, limitFlag)
 		}
 	} else {
-		note, err = f.all(ctx, client, namespace, limit, each)
+		var more bool
+		if more, err = client.WorstFirst(ctx, namespace, by, limit, each); more {
+			note = fmt.Sprintf("These are the worst %d, there are more; raise --%s.\n", count, limitFlag)
+		}
 	}
 	if err != nil {
 		return err
@@ -49,29 +57,10 @@ func (f *resultsFlags) list(ctx context.Context, format resultview.Format, sorte
 		return err
 	}
 	if count == 0 {
-		note = "No such results.\n"
+		return f.nothing(ctx, client, in, by)
 	}
 	fmt.Fprint(f.process.ErrOut, note)
 	return nil
-}
-
-// all lists results in the order of their reports. It returns a note if the list is not complete.
-func (f *resultsFlags) all(
-	ctx context.Context, client *resultview.Client, namespace string, limit int, each func(*v1alpha1.PolicyResult) error,
-) (note string, err error) {
-	count := 0
-	counted := func(r *v1alpha1.PolicyResult) error {
-		count++
-		return each(r)
-	}
-	more, err := client.Results(ctx, resultview.Place{Namespace: namespace}, f.by, limit, counted)
-	if err == nil && f.allNamespaces && !more && (limit == 0 || count < limit) {
-		more, err = client.Results(ctx, resultview.Place{Global: true}, f.by, max(0, limit-count), counted)
-	}
-	if err != nil || !more {
-		return "", err
-	}
-	return fmt.Sprintf("These are the first %d, there are more; raise --%s.\n", count, limitFlag), nil
 }
 
 // parseOrder reads --sort, and says what --limit is with it.

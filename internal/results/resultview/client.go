@@ -6,6 +6,7 @@ package resultview
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,6 +113,52 @@ type Extent struct {
 	AllClusters bool
 }
 
+// String says where that is, for people.
+func (in Extent) String() string {
+	switch {
+	case in.AllClusters:
+		return "of all clusters"
+	case in.Namespace != "":
+		return "in namespace " + in.Namespace
+	}
+	return "in all namespaces"
+}
+
+// CheckNamespace returns an error if the cluster says that a namespace does not exist.
+func (c *Client) CheckNamespace(ctx context.Context, name string) error {
+	err := c.rest.Get().AbsPath("/api/v1/namespaces", name).Do(ctx).Error()
+	if apierrors.IsNotFound(err) && isNamespace(err) {
+		return explain("", err)
+	}
+	return nil // Those who may not read namespaces learn it from what they ask for.
+}
+
+// Nothing says that no result matches, and where and among how many was looked. The error is a [NamespaceError] for a
+// namespace that does not exist.
+func (c *Client) Nothing(ctx context.Context, in Extent, by Selection) (string, error) {
+	if in.Namespace != "" {
+		if err := c.CheckNamespace(ctx, in.Namespace); err != nil {
+			return "", err
+		}
+	}
+	status, err := c.Query(ctx, in, v1alpha1.ResultQuerySpec{})
+	if err != nil {
+		return "", err
+	}
+	note := fmt.Sprintf("There are no results %s.", in)
+	if len(status.Groups) > 0 && status.Groups[0].Results > 0 {
+		note = fmt.Sprintf("None of the %d results %s matches", status.Groups[0].Results, in)
+		if len(by.Results) > 0 {
+			note += " (" + strings.Join(by.Results, ", ") + ")"
+		}
+		note += "."
+	}
+	if in.Namespace != "" {
+		note += " For all namespaces: -A."
+	}
+	return note + "\n", nil
+}
+
 // Query answers a question.
 func (c *Client) Query(ctx context.Context, in Extent, spec v1alpha1.ResultQuerySpec) (*v1alpha1.ResultQueryStatus, error) {
 	if in.AllClusters {
@@ -130,18 +177,4 @@ func (c *Client) Query(ctx context.Context, in Extent, spec v1alpha1.ResultQuery
 	query := &v1alpha1.LocalResultQuery{Spec: spec}
 	err := c.rest.Post().Namespace(in.Namespace).Resource("localresultqueries").Body(query).Do(ctx).Into(query)
 	return &query.Status, explain("create localresultqueries", err)
-}
-
-// explain says what to do about an error.
-func explain(what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s: the cluster doesn't serve %s; it needs Docket with a SQL database, registered by the objects of `docket bootstrap`: %w",
-			what, v1alpha1.SchemeGroupVersion, err)
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: %w; choose a namespace that you may read with --namespace", what, err)
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }

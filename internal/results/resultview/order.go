@@ -4,6 +4,7 @@
 package resultview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,6 +47,41 @@ func ParseOrder(text string) (Order, error) {
 		return Order{}, fmt.Errorf("%q is no direction: choose from asc, desc", direction)
 	}
 	return Order{Field: field, Descending: direction == "desc"}, nil
+}
+
+// WorstFirst is Results for a namespace, or for all including what is outside of namespaces where that is "", with the
+// worst results first: each result and severity that there is is a list of its own.
+func (c *Client) WorstFirst(ctx context.Context, namespace string, by Selection, limit int, each func(*v1alpha1.PolicyResult) error) (more bool, err error) {
+	status, err := c.Query(ctx, Extent{Namespace: namespace}, v1alpha1.ResultQuerySpec{Filter: by.expression(), GroupBy: []string{"result", "severity"}})
+	if err != nil {
+		return false, err
+	}
+	slices.SortStableFunc(status.Groups, func(a, b v1alpha1.ResultGroup) int {
+		return cmp.Or(cmp.Compare(rankIn(resultNames, a.By["result"]), rankIn(resultNames, b.By["result"])),
+			cmp.Compare(rankIn(severityNames, a.By["severity"]), rankIn(severityNames, b.By["severity"])))
+	})
+	places := []Place{{Namespace: namespace}}
+	if namespace == "" {
+		places = append(places, Place{Global: true})
+	}
+	seen := 0
+	for i := range status.Groups {
+		one := by
+		one.Results, one.Severities = []string{status.Groups[i].By["result"]}, []string{status.Groups[i].By["severity"]}
+		for _, place := range places {
+			if limit > 0 && seen >= limit {
+				return true, nil
+			}
+			further, err := c.Results(ctx, place, one, max(0, limit-seen), func(r *v1alpha1.PolicyResult) error {
+				seen++
+				return each(r)
+			})
+			if further || err != nil {
+				return further, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // First calls each for the first results of a namespace in an order, or of everything where that is "", until it

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -113,7 +114,7 @@ func NewWriter(out io.Writer, format Format, namespaces bool) (Writer, error) {
 	case CSV:
 		return newCSV(out)
 	case JSON, YAML:
-		return &listWriter{out: out, yaml: format == YAML}, nil
+		return &listWriter{out: out, format: format}, nil
 	case SARIF:
 		return newSARIF(out)
 	}
@@ -179,9 +180,9 @@ func age(at *metav1.Time) string {
 
 // listWriter gathers results, and writes one document of them.
 type listWriter struct {
-	out  io.Writer
-	yaml bool
-	list v1alpha1.PolicyResultList
+	out    io.Writer
+	format Format
+	list   v1alpha1.PolicyResultList
 }
 
 // Write implements Writer.
@@ -201,12 +202,28 @@ func (l *listWriter) Close() error {
 	if l.list.Items == nil {
 		l.list.Items = []v1alpha1.PolicyResult{}
 	}
-	data, err := json.MarshalIndent(&l.list, "", "  ")
-	if err == nil && l.yaml {
+	return writeDocument(l.out, l.format, &l.list)
+}
+
+// Documents are the formats of answers that are not lists of results, the default first.
+func Documents() []string { return []string{string(Table), string(JSON), string(YAML)} }
+
+// checkDocument returns an error for another format than those of [Documents].
+func checkDocument(format Format) error {
+	if !slices.Contains(Documents(), string(format)) {
+		return &UsageError{fmt.Sprintf("--output: %q is not known: choose from %s", format, strings.Join(Documents(), ", "))}
+	}
+	return nil
+}
+
+// writeDocument writes a value as JSON or YAML.
+func writeDocument(out io.Writer, format Format, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err == nil && format == YAML {
 		data, err = yaml.JSONToYAML(data)
 	}
 	if err == nil {
-		_, err = fmt.Fprintln(l.out, strings.TrimRight(string(data), "\n"))
+		_, err = fmt.Fprintln(out, strings.TrimRight(string(data), "\n"))
 	}
 	return err
 }

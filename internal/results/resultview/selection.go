@@ -36,6 +36,10 @@ func (s Selection) labels() string {
 		if len(part.texts) == 0 {
 			continue
 		}
+		if part.texts[0] == "" { // One of the lists of WorstFirst: results without it.
+			parts = append(parts, "!"+part.label)
+			continue
+		}
 		var values []string
 		for _, text := range part.texts {
 			values = append(values, v1alpha1.LabelValue(text))
@@ -96,10 +100,10 @@ func (s Selection) Check() error {
 	return nil
 }
 
-// rank orders by severity, the worst first and those without one last.
-func rank(severity string) int {
-	if i := slices.Index(severityNames, severity); i >= 0 {
+// rankIn returns the place of a name among others, and the last one for what is not among them.
+func rankIn(names []string, name string) int {
+	if i := slices.Index(names, name); i >= 0 {
 		return i
 	}
-	return len(severityNames)
+	return len(names)
 }

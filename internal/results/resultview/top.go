@@ -54,7 +54,7 @@ func (r Ranking) fields() ([]string, error) {
 	case ByCluster:
 		return []string{"cluster"}, nil
 	}
-	return nil, fmt.Errorf("%q can't be ranked: choose from %s", string(r), strings.Join(Rankings(), ", "))
+	return nil, &UsageError{fmt.Sprintf("%q can't be ranked: choose from %s", string(r), strings.Join(Rankings(), ", "))}
 }
 
 // barWidth is the length of the longest bar in characters, and cellWidth of the longest text.
@@ -64,11 +64,14 @@ const (
 )
 
 // Top prints what has the most results of a selection. Of all clusters, it prints in how many of them something has
-// any.
-func (c *Client) Top(ctx context.Context, out io.Writer, in Extent, ranking Ranking, by Selection, limit int) error {
+// any. It reports whether there was anything.
+func (c *Client) Top(ctx context.Context, out io.Writer, format Format, in Extent, ranking Ranking, by Selection, limit int) (found bool, err error) {
+	if err := checkDocument(format); err != nil {
+		return false, err
+	}
 	fields, err := ranking.fields()
 	if err != nil {
-		return err
+		return false, err
 	}
 	spec := v1alpha1.ResultQuerySpec{Filter: by.expression(), GroupBy: fields, OrderBy: "results", Descending: true, Limit: int32(limit)}
 	spread := in.AllClusters && ranking != ByCluster
@@ -76,9 +79,26 @@ func (c *Client) Top(ctx context.Context, out io.Writer, in Extent, ranking Rank
 		spec.Aggregates = []string{"clusters"}
 	}
 	status, err := c.Query(ctx, in, spec)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return false, err
+	case format != Table:
+		return true, writeDocument(out, format, struct {
+			Groups []v1alpha1.ResultGroup `json:"groups"`
+			More   bool                   `json:"more"`
+		}{append([]v1alpha1.ResultGroup{}, status.Groups...), status.More})
+	case len(status.Groups) == 0:
+		return false, nil
 	}
+	counted := "RESULTS"
+	if len(by.Results) == 1 {
+		counted = strings.ToUpper(by.Results[0])
+	}
+	return true, printTop(out, fields, spread, counted, status.Groups)
+}
+
+// printTop prints groups as a table with bars. spread adds the number of clusters; counted says which results these are.
+func printTop(out io.Writer, fields []string, spread bool, counted string, groups []v1alpha1.ResultGroup) error {
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	row := func(cells ...string) error {
 		for i := range cells {
@@ -94,11 +114,11 @@ func (c *Client) Top(ctx context.Context, out io.Writer, in Extent, ranking Rank
 	if spread {
 		heads = append(heads, "CLUSTERS")
 	}
-	if err := row(append(heads, "RESULTS", "")...); err != nil {
+	if err := row(append(heads, counted, "")...); err != nil {
 		return err
 	}
-	for i := range status.Groups {
-		group := &status.Groups[i]
+	for i := range groups {
+		group := &groups[i]
 		var cells []string
 		for _, field := range fields {
 			cells = append(cells, cmp.Or(group.By[field], "<none>"))
@@ -106,7 +126,7 @@ func (c *Client) Top(ctx context.Context, out io.Writer, in Extent, ranking Rank
 		if spread {
 			cells = append(cells, strconv.FormatInt(ptr.Deref(group.Clusters, 0), 10))
 		}
-		bar := strings.Repeat("#", int(max(1, barWidth*group.Results/status.Groups[0].Results)))
+		bar := strings.Repeat("#", int(max(1, barWidth*group.Results/groups[0].Results)))
 		if err := row(append(cells, strconv.FormatInt(group.Results, 10), bar)...); err != nil {
 			return err
 		}

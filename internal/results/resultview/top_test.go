@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
-	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestTopOfAllClusters: there is a column for the number of clusters, but where clusters are what is ranked.
@@ -22,7 +21,9 @@ func TestTopOfAllClusters(t *testing.T) {
 	}}}
 	for ranking, want := range map[Ranking]string{ByPolicy: "SOURCE POLICY CLUSTERS RESULTS kyverno labels 2 30", ByCluster: "CLUSTER RESULTS east 30"} {
 		var out bytes.Buffer
-		testkit.NoError(t, c.client().Top(t.Context(), &out, Extent{AllClusters: true}, ranking, Selection{}, 7))
+		if _, err := c.client().Top(t.Context(), &out, Table, Extent{AllClusters: true}, ranking, Selection{}, 7); err != nil {
+			t.Fatal(err)
+		}
 		words := strings.Fields(out.String())
 		if got := strings.Join(words[:len(words)-1], " "); got != want {
 			t.Errorf("%s: got\n%s, want the words %s and a bar", ranking, &out, want)
@@ -33,7 +34,7 @@ func TestTopOfAllClusters(t *testing.T) {
 	}
 	c.refused = []string{"fleetqueries"}
 	var out bytes.Buffer
-	err := c.client().Top(t.Context(), &out, Extent{AllClusters: true}, ByPolicy, Selection{}, 7)
+	_, err := c.client().Top(t.Context(), &out, Table, Extent{AllClusters: true}, ByPolicy, Selection{}, 7)
 	if err == nil || !strings.Contains(err.Error(), "docket:fleet-view") {
 		t.Errorf("who may not ask is told %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -44,7 +46,9 @@ type cluster struct {
 	refused []string
 	// queries are those that were asked for.
 	queries []url.Values
-	// answer is what questions get; spec is the last one.
+	// namespaces that exist beside those of results.
+	namespaces []string
+	// answer is what questions get, if not groups of the results; spec is the last one.
 	answer v1alpha1.ResultQueryStatus
 	spec   v1alpha1.ResultQuerySpec
 }
@@ -76,11 +80,30 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.t.Error(err)
 		}
 		c.spec, query.Status = query.Spec, c.answer
+		if len(c.answer.Groups) == 0 && len(c.answer.Results) == 0 {
+			namespace, _, _ := strings.Cut(strings.TrimPrefix(path, "namespaces/"), "/")
+			query.Status = c.grouped(query.Spec, strings.Contains(path, "namespaces/"), namespace)
+		}
 		query.APIVersion, query.Kind = v1alpha1.SchemeGroupVersion.String(), "LocalResultQuery"
 		if kind, ok := map[string]string{"resultqueries": "ResultQuery", "fleetqueries": "FleetQuery"}[path]; ok {
 			query.Kind = kind
 		}
 		c.write(w, query)
+		return
+	}
+	if name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/"); ok {
+		if !slices.Contains(c.namespaces, name) && !slices.ContainsFunc(c.results, func(r v1alpha1.PolicyResult) bool { return r.Namespace == name }) {
+			status := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, name).Status()
+			status.APIVersion, status.Kind = "v1", "Status"
+			w.WriteHeader(http.StatusNotFound)
+			c.write(w, status)
+			return
+		}
+		c.write(w, metav1.PartialObjectMetadata{})
+		return
+	}
+	if !strings.HasPrefix(r.URL.Path, "/apis/results") {
+		http.NotFound(w, r) // Its discovery knows nothing.
 		return
 	}
 	c.queries = append(c.queries, r.URL.Query())
@@ -92,7 +115,21 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind = "ClusterPolicyResultList"
 	}
 	list := v1alpha1.PolicyResultList{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}}
+	selected := func(one *v1alpha1.PolicyResult) bool {
+		for _, term := range strings.Split(r.URL.Query().Get("labelSelector"), "),") {
+			label, values, ok := strings.Cut(strings.TrimSuffix(term, ")"), " in (")
+			value := map[string]string{v1alpha1.LabelResult: one.Result.Result, v1alpha1.LabelSeverity: one.Severity}[strings.TrimPrefix(label, "!")]
+			if ok && !slices.Contains(strings.Split(values, ","), value) || strings.HasPrefix(label, "!") && value != "" {
+				return false
+			}
+		}
+		_, name, named := strings.Cut(r.URL.Query().Get("fieldSelector"), "subject.name=")
+		return !named || one.Subject != nil && one.Subject.Name == name
+	}
 	for _, one := range c.results {
+		if !selected(&one) {
+			continue
+		}
 		if (one.Namespace == "") == (path == "clusterpolicyresults") && (namespace == "" || namespace == one.Namespace) {
 			list.Items = append(list.Items, one)
 		}
@@ -106,6 +143,46 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list.Items, list.Continue = list.Items[:limit], strconv.Itoa(from+limit)
 	}
 	c.write(w, list)
+}
+
+// grouped counts the results that meet the filter, whose conditions are equalities.
+func (c *cluster) grouped(spec v1alpha1.ResultQuerySpec, local bool, namespace string) v1alpha1.ResultQueryStatus {
+	fields := func(r *v1alpha1.PolicyResult) map[string]string {
+		values := map[string]string{"source": r.Source, "policy": r.Policy, "rule": r.Rule, "result": r.Result.Result, "severity": r.Severity, "category": r.Category}
+		if r.Subject != nil {
+			values["subject.kind"], values["subject.name"] = r.Subject.Kind, r.Subject.Name
+		}
+		return values
+	}
+	var status v1alpha1.ResultQueryStatus
+	for i := range c.results {
+		values := fields(&c.results[i])
+		meets := !local || c.results[i].Namespace == namespace
+		for _, condition := range strings.Split(spec.Filter, " && ") {
+			if field, want, ok := strings.Cut(condition, " == "); ok && strconv.Quote(values[field]) != want {
+				meets = false
+			}
+			if field, want, ok := strings.Cut(condition, " != "); ok && strconv.Quote(values[field]) == want {
+				meets = false
+			}
+			if field, want, ok := strings.Cut(condition, " in "); ok && !strings.Contains(want, strconv.Quote(values[field])) {
+				meets = false
+			}
+		}
+		if !meets {
+			continue
+		}
+		by := map[string]string{}
+		for _, field := range spec.GroupBy {
+			by[field] = values[field]
+		}
+		at := slices.IndexFunc(status.Groups, func(g v1alpha1.ResultGroup) bool { return maps.Equal(g.By, by) })
+		if at < 0 {
+			at, status.Groups = len(status.Groups), append(status.Groups, v1alpha1.ResultGroup{By: by})
+		}
+		status.Groups[at].Results++
+	}
+	return status
 }
 
 func (c *cluster) write(w http.ResponseWriter, object any) {
@@ -170,7 +247,9 @@ func TestWhy(t *testing.T) {
 		result("", "cluster", "warn", "", "Deployment/web"),
 	}}
 	var out bytes.Buffer
-	testkit.NoError(t, c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", false))
+	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, Table, "shop", "Deployment/web", false); err != nil {
+		t.Fatal(err)
+	}
 	const want = `Deployment/web: 3 fail, 1 warn, 1 pass
 
 FAIL cve / check  (critical, kyverno)
@@ -190,15 +269,15 @@ WARN cluster / check  (kyverno)
 	// Results outside namespaces are left out if the caller may not read them.
 	c.refused = []string{"clusterpolicyresults"}
 	out.Reset()
-	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", true); err != nil || strings.Contains(out.String(), "cluster") || !strings.Contains(out.String(), "PASS") {
+	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, Table, "shop", "Deployment/web", true); err != nil || strings.Contains(out.String(), "cluster") || !strings.Contains(out.String(), "PASS") {
 		t.Errorf("got the error %v and\n%s", err, &out)
 	}
 	c.refused = []string{"namespaces/shop/policyresults"}
-	if err := c.client().Why(t.Context(), &out, Style{}, "shop", "Deployment/web", true); !apierrors.IsForbidden(err) {
+	if err := c.client().Why(t.Context(), &out, Style{}, Table, "shop", "Deployment/web", true); !apierrors.IsForbidden(err) {
 		t.Errorf("a namespace that may not be read: got the error %v", err)
 	}
 	for _, subject := range []string{"web", "Deployment", "Deployment/"} {
-		if err := c.client().Why(t.Context(), &out, Style{}, "shop", subject, true); err == nil || !strings.Contains(err.Error(), "KIND/NAME") {
+		if err := c.client().Why(t.Context(), &out, Style{}, Table, "shop", subject, true); err == nil || !strings.Contains(err.Error(), "KIND/NAME") {
 			t.Errorf("%s: got the error %v", subject, err)
 		}
 	}
@@ -209,7 +288,9 @@ func TestTop(t *testing.T) {
 		{By: map[string]string{"source": "kyverno", "policy": "labels"}, Results: 30}, {By: map[string]string{"source": "trivy", "policy": "cve"}, Results: 1},
 	}}}
 	var out bytes.Buffer
-	testkit.NoError(t, c.client().Top(t.Context(), &out, Extent{}, ByPolicy, Selection{Results: []string{"fail"}}, 7))
+	if _, err := c.client().Top(t.Context(), &out, Table, Extent{}, ByPolicy, Selection{Results: []string{"fail"}}, 7); err != nil {
+		t.Fatal(err)
+	}
 	if c.spec.Filter != `result in ["fail"]` || c.spec.OrderBy != "results" || !c.spec.Descending || c.spec.Limit != 7 {
 		t.Errorf("asked for %+v", c.spec)
 	}
@@ -217,7 +298,7 @@ func TestTop(t *testing.T) {
 	if len(lines) < 3 || !strings.HasSuffix(lines[1], strings.Repeat("#", barWidth)) || !strings.HasSuffix(lines[2], " #") {
 		t.Errorf("got\n%s", &out)
 	}
-	if err := c.client().Top(t.Context(), &out, Extent{}, "colours", Selection{}, 7); err == nil || !strings.Contains(err.Error(), "namespaces") {
+	if _, err := c.client().Top(t.Context(), &out, Table, Extent{}, "colours", Selection{}, 7); err == nil || !strings.Contains(err.Error(), "namespaces") {
 		t.Errorf("got the error %v", err)
 	}
 }
@@ -230,7 +311,9 @@ func TestTopMessages(t *testing.T) {
 		{By: map[string]string{"source": "kyverno"}, Results: 1},
 	}}}
 	var out bytes.Buffer
-	testkit.NoError(t, c.client().Top(t.Context(), &out, Extent{Namespace: "shop"}, ByMessage, Selection{}, 7))
+	if _, err := c.client().Top(t.Context(), &out, Table, Extent{Namespace: "shop"}, ByMessage, Selection{}, 7); err != nil {
+		t.Fatal(err)
+	}
 	if !slices.Equal(c.spec.GroupBy, []string{"source", "message"}) {
 		t.Errorf("asked for %+v", c.spec)
 	}
@@ -249,9 +332,15 @@ func TestDiff(t *testing.T) {
 	client := c.client()
 	var out bytes.Buffer
 	sides := [2]Side{{client, Place{Namespace: "staging"}, "staging"}, {client, Place{Namespace: "shop"}, "shop"}}
-	differ, err := Diff(t.Context(), &out, Style{}, sides[0], sides[1], Selection{})
+	differ, err := Diff(t.Context(), &out, Style{}, Table, sides[0], sides[1], Selection{})
 	const want = `--- staging
 +++ shop
+
+POLICY   NEW   GONE   CHANGED
+labels   0     0      1
+new      1     0      0
+old      0     1      0
+
 Pod/db  new / check: NONE -> FAIL
 Pod/web  labels / check: PASS -> FAIL
 Pod/web  old / check: FAIL -> NONE

@@ -20,30 +20,36 @@ import (
 
 // Why prints everything that is said about one resource, by all sources: what fails first, and with it what to do,
 // where the source says so. subject is KIND/NAME. Results that pass are counted, or printed too with all.
-func (c *Client) Why(ctx context.Context, out io.Writer, style Style, namespace, subject string, all bool) error {
-	kind, name := subjectOf(subject)
-	if kind == "" || name == "" {
-		return fmt.Errorf("%q is no resource: give KIND/NAME, such as Deployment/web", subject)
+func (c *Client) Why(ctx context.Context, out io.Writer, style Style, format Format, namespace, subject string, all bool) error {
+	if err := checkDocument(format); err != nil {
+		return err
+	}
+	in := Extent{Namespace: namespace}
+	if kind, name, _ := strings.Cut(subject, "/"); kind == "" || name == "" {
+		return &UsageError{fmt.Sprintf("%q does not name a resource: give KIND/NAME, such as Deployment/web", subject)}
+	}
+	subject, err := c.resolveSubject(ctx, in, subject)
+	if err != nil {
+		return err
 	}
 	results, err := c.about(ctx, namespace, Selection{Subject: subject})
 	if err != nil {
 		return err
 	}
 	if len(results) == 0 {
-		return fmt.Errorf("no policy says anything about %s in namespace %s; kinds are written as in manifests, such as Pod", subject, namespace)
+		kind, name := subjectOf(subject)
+		return c.unknownName(ctx, in, kind, name)
 	}
-	shown := results
-	if !all {
-		shown = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.PolicyResult) bool { return !slices.Contains(Problems(), r.Result.Result) })
+	shown := worstFirst(results, all)
+	if format != Table {
+		list := &listWriter{out: out, format: format}
+		for i := range shown {
+			if err := list.Write(&shown[i]); err != nil {
+				return err
+			}
+		}
+		return list.Close()
 	}
-	slices.SortStableFunc(shown, func(a, b v1alpha1.PolicyResult) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(resultNames, a.Result.Result), slices.Index(resultNames, b.Result.Result)),
-			cmp.Compare(rank(a.Severity), rank(b.Severity)),
-			strings.Compare(a.Source, b.Source), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Rule, b.Rule),
-			newestFirst(a.Timestamp, b.Timestamp),
-		)
-	})
 	p := printer{out: out, style: style}
 	p.line("%s", summaryLine(subject, results))
 	for len(shown) > 0 {
@@ -56,6 +62,23 @@ func (c *Client) Why(ctx context.Context, out io.Writer, style Style, namespace,
 		shown = shown[alike:]
 	}
 	return p.err
+}
+
+// worstFirst returns results in the order of how bad they are: those that are problems, or all.
+func worstFirst(results []v1alpha1.PolicyResult, all bool) []v1alpha1.PolicyResult {
+	shown := results
+	if !all {
+		shown = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.PolicyResult) bool { return !slices.Contains(Problems(), r.Result.Result) })
+	}
+	slices.SortStableFunc(shown, func(a, b v1alpha1.PolicyResult) int {
+		return cmp.Or(
+			cmp.Compare(rankIn(resultNames, a.Result.Result), rankIn(resultNames, b.Result.Result)),
+			cmp.Compare(rankIn(severityNames, a.Severity), rankIn(severityNames, b.Severity)),
+			strings.Compare(a.Source, b.Source), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Rule, b.Rule),
+			newestFirst(a.Timestamp, b.Timestamp),
+		)
+	})
+	return shown
 }
 
 // sameFinding reports whether two results differ in what was found only, and not in by whom.
