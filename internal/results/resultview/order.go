@@ -49,7 +49,7 @@ func ParseOrder(text string) (Order, error) {
 	return Order{Field: field, Descending: direction == "desc"}, nil
 }
 
-// WorstFirst is Results for a namespace, or for all including what is outside of namespaces where that is "", with the
+// WorstFirst is Results for a namespace, or for all including what is outside namespaces where that is "", with the
 // worst results first: each result and severity that there is is a list of its own.
 func (c *Client) WorstFirst(ctx context.Context, namespace string, by Selection, limit int, each func(*v1alpha1.PolicyResult) error) (more bool, err error) {
 	status, err := c.Query(ctx, Extent{Namespace: namespace}, v1alpha1.ResultQuerySpec{Filter: by.expression(), GroupBy: []string{"result", "severity"}})

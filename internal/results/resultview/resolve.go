@@ -155,7 +155,7 @@ func kindIn(known []string, word string) (string, bool) {
 	return kind, ok
 }
 
-// discoveredKind returns the kind that the cluster knows by a word. A cluster that can't be asked knows none.
+// discoveredKind returns the kind that the cluster knows by a word. Nothing is found where the cluster does not answer.
 func (c *Client) discoveredKind(word string) (string, bool) {
 	lists, err := discovery.NewDiscoveryClient(c.rest).ServerPreferredResources()
 	if err != nil && len(lists) == 0 {

@@ -93,7 +93,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestWorstFirst: results come in the order of how bad they are, also those outside of namespaces, up to the limit.
+// TestWorstFirst: results come in the order of how bad they are, also those outside namespaces, up to the limit.
 func TestWorstFirst(t *testing.T) {
 	client := someResults(t)
 	for limit, want := range map[int]string{0: "no-root require-probes CVE-1 nodes require-labels", 2: "no-root require-probes", 4: "no-root require-probes CVE-1 nodes"} {

@@ -97,7 +97,7 @@ func (c *Client) Top(ctx context.Context, out io.Writer, format Format, in Exten
 	return true, printTop(out, fields, spread, counted, status.Groups)
 }
 
-// printTop prints groups as a table with bars. spread adds the number of clusters; counted says which results these are.
+// printTop prints groups as a table with bars. spread adds the number of clusters; counted names the results.
 func printTop(out io.Writer, fields []string, spread bool, counted string, groups []v1alpha1.ResultGroup) error {
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	row := func(cells ...string) error {
