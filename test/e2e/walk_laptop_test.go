@@ -63,7 +63,7 @@ func TestWalkReadme(t *testing.T) {
 	t.Parallel()
 	harness.ControllerBinary(t)
 	w := newLaptop(t)
-	first := w.block(readmePage, "Docket")
+	first := w.block(readmePage, "In a minute #2")
 	commands, shown := first.Commands(), first.Outputs()
 	w.start(commands[0], "demo reports  3000/3000  100%")
 	log := w.shell.Run(t, "cat ~/log")
@@ -75,7 +75,9 @@ func TestWalkReadme(t *testing.T) {
 		t.Errorf("$ %s\n%swant, as the page says,\n%s", commands[2], got, shown[2])
 	}
 
-	loop := w.block(readmePage, "From policies to reports")
+	w.shell.Run(t, w.block(readmePage, "In a minute #3").Commands()[0])
+	wantOutput(t, w.shell.Run(t, "docket results why cronjob/catalog-00072 -n shop"), "CronJob/catalog-00072: 24 fail")
+	loop := w.block(readmePage, "Three doors")
 	for i, command := range loop.Commands() {
 		output := w.scanned(command)
 		if strings.Contains(command, "docket-controller scan") {
@@ -84,7 +86,7 @@ func TestWalkReadme(t *testing.T) {
 	}
 	wantOutput(t, w.shell.Run(t, "kubectl get polr,cpolr -A"), "policyreport.wgpolicyk8s.io/polr-ns-playground-memory-limits")
 	w.end()
-	w.start(w.block(readmePage, "Two commands").Commands()[0], "It keeps 3")
+	w.start(w.block(readmePage, "In a minute").Commands()[0], "It keeps 3")
 	w.end()
 }
 

@@ -141,7 +141,7 @@ func (c Cluster) kubewardenWorkload(k int) *unstructured.Unstructured {
 			message = fmt.Sprintf("%s %s is rejected: %s", about.kind, about.name, policy.remedy)
 		}
 		entries = append(entries, result{
-			source: "kubewarden", policy: policy.name, rule: policy.name[len(policy.name)-8:],
+			source: "kubewarden", policy: policy.name,
 			category: policy.category, severity: policy.severity, outcome: outcome, message: message,
 			at: at, properties: map[string]any{
 				"policy-uid":              uid(c.random(policy.name, 0)),

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 	"k8s.io/utils/clock"
 
+	reportskyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	"github.com/docket-project/docket/internal/kit/progress"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/registry"
@@ -77,8 +78,11 @@ func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock
 	}
 	// Made twice rather than kept: all of them at once take more memory than the
 	// server does.
-	count, namespaces := 0, sets.New[string]()
+	count, ephemeral, namespaces := 0, 0, sets.New[string]()
 	for report := range missing {
+		if report.id.resource.Group == reportskyverno.GroupName {
+			ephemeral++
+		}
 		namespaces.Insert(report.id.namespace)
 		count++
 	}
@@ -89,6 +93,9 @@ func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock
 		return fmt.Errorf("load the demo: %w", err)
 	}
 	err = createAll(ctx, client, missing, progress.New(w, int64(count), "demo reports"))
+	if err == nil && ephemeral > 0 {
+		_, err = fmt.Fprintf(w, "%d of them are EphemeralReports, which the results and SQL views leave out.\n", ephemeral)
+	}
 	// The server's memory is small beside what the demo took: give that back.
 	debug.FreeOSMemory()
 	return err

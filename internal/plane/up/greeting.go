@@ -35,15 +35,16 @@ type greeting struct {
 // print prints it. Errors of out are ignored: if it was closed, no one wants to read it,
 // and the server works.
 func (g greeting) print(out io.Writer) {
-	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
-
-  export KUBECONFIG=%s
-  kubectl api-resources
-  kubectl get policyreports -A
-`, g.url, g.took.Round(10*time.Millisecond), statedir.Quote(g.kubeconfig))
+	_, _ = fmt.Fprintf(out, "Docket is ready at %s after %s. Stop it with Ctrl-C.\n", g.url, g.took.Round(10*time.Millisecond))
 	if g.console != "" {
 		_, _ = fmt.Fprintf(out, "\n%s\n", g.console)
 	}
+	_, _ = fmt.Fprintf(out, `
+In another terminal:
+
+  export KUBECONFIG=%s
+  kubectl get policyreports -A
+`, statedir.Quote(g.kubeconfig))
 	place, query := sqlOf(g.database)
 	_, _ = fmt.Fprintf(out, "\nIt keeps %s in %s.", strings.TrimSpace(g.reports+" reports"), place)
 	if query != "" {

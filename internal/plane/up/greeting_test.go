@@ -27,8 +27,8 @@ func TestGreeting(t *testing.T) {
 		}
 	}
 	for console, want := range map[string]string{
-		"Results: http://127.0.0.1:1/": "policyreports -A\n\nResults: http://127.0.0.1:1/\n\nIt keeps",
-		"":                             "policyreports -A\n\nIt keeps",
+		"Results: http://127.0.0.1:1/": "Ctrl-C.\n\nResults: http://127.0.0.1:1/\n\nIn another terminal:",
+		"":                             "Ctrl-C.\n\nIn another terminal:",
 	} {
 		var out strings.Builder
 		greeting{console: console}.print(&out)
