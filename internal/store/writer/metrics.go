@@ -21,11 +21,15 @@ var (
 		Help:    "Time that the database took to commit a batch durably, by whether it succeeded.",
 		Buckets: metrics.ExponentialBuckets(0.0005, 2, 15),
 	}, []string{"result"})
+	full = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_store_full",
+		Help: "1 while the database has no space: writes and deletes fail, reads go on.",
+	})
 )
 
 // RegisterMetrics registers the package's metrics. Calling it again does no harm.
 func RegisterMetrics() {
-	legacyregistry.MustRegister(batchOps, batchSeconds)
+	legacyregistry.MustRegister(batchOps, batchSeconds, full)
 }
 
 func observeBatch(ops int, took time.Duration, err error) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -50,6 +51,8 @@ type Writer struct {
 	// waiting holds changes that were taken from the queue but have to wait for a later batch: another change of their
 	// key goes first, or the batch is full. Only Run touches it.
 	waiting []*change
+	// full says that the last commit found no space. Only Run touches it.
+	full bool
 }
 
 // change is an op on its way through the writer.
@@ -217,7 +220,25 @@ func (w *Writer) try(ctx context.Context, batch []*change) (engine.Batch, error)
 	start := w.clock.Now()
 	committed, err := w.engine.Commit(commitCtx, ops)
 	observeBatch(len(ops), w.clock.Since(start), err)
+	w.noteSpace(ctx, err)
 	return committed, err
+}
+
+// noteSpace says once that the database has no space left, and once that it has some again: who operates it has to
+// know, and clients only see that their own writes fail.
+func (w *Writer) noteSpace(ctx context.Context, err error) {
+	isFull := errors.Is(err, engine.ErrFull)
+	switch {
+	case isFull && !w.full:
+		klog.FromContext(ctx).Error(err, "The database has no space left: writes and deletes fail, reads go on. Enlarge its disk")
+		full.Set(1)
+	case err == nil && w.full:
+		klog.FromContext(ctx).Info("The database has space again")
+		full.Set(0)
+	case err != nil:
+		return // Another failure says nothing about space.
+	}
+	w.full = isFull
 }
 
 // events makes the events of a batch, as the event table would return them.

@@ -7,10 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -195,5 +199,41 @@ func TestStopped(t *testing.T) {
 	testkit.NoError(t, w.Run(ctx))
 	if _, err := w.Submit(context.Background(), op("late"), engine.Value{}); !errors.Is(err, writer.ErrStopped) {
 		t.Errorf("error %v, want ErrStopped", err)
+	}
+}
+
+// TestFullDatabaseIsSaid: the log says once that the database has no space, and once that it has some again. Not
+// parallel: klog's logger is global.
+func TestFullDatabaseIsSaid(t *testing.T) {
+	var mu sync.Mutex
+	var lines []string
+	klog.SetLogger(funcr.New(func(_, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, line)
+	}, funcr.Options{}))
+	t.Cleanup(klog.ClearLogger)
+	c := &committer{}
+	w, _ := start(t, c)
+	for _, err := range []error{nil, engine.ErrFull, engine.ErrFull, engine.ErrUnavailable, engine.ErrFull, nil, nil, engine.ErrFull} {
+		c.mu.Lock()
+		c.err = err
+		c.mu.Unlock()
+		if _, got := w.Submit(t.Context(), op("a"), engine.Value{}); !errors.Is(got, err) {
+			t.Errorf("got the error %v, want %v", got, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var said []string
+	for _, line := range lines {
+		for _, text := range []string{"no space left", "space again"} {
+			if strings.Contains(line, text) {
+				said = append(said, text)
+			}
+		}
+	}
+	if want := []string{"no space left", "space again", "no space left"}; !slices.Equal(said, want) {
+		t.Errorf("the log says %q, want %q", said, want)
 	}
 }
