@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/docket-project/docket/internal/kit/atomicfile"
@@ -108,9 +109,13 @@ func closeToOthers(dir string) error {
 	if err != nil {
 		return err
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty and other users can open it (mode %04o); protect it with `chmod 700 %s`, or give another folder",
-			dir, info.Mode().Perm(), dir)
+	// Only a folder of ours may be closed to others: not /etc, nor somebody's home.
+	ours := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == KubeconfigFile || e.Name() == DatabaseFile })
+	switch {
+	case ours:
+		return fmt.Errorf("%s has files of Docket and other users can open it (mode %04o); protect it with `chmod 700 %s`", dir, info.Mode().Perm(), dir)
+	case len(entries) > 0:
+		return fmt.Errorf("%s has other files and other users can open it (mode %04o); give another folder, which may be missing or empty", dir, info.Mode().Perm())
 	}
 	return os.Chmod(dir, folderMode)
 }

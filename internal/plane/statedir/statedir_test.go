@@ -49,6 +49,15 @@ func TestStateFolder(t *testing.T) {
 				t.Helper()
 				testkit.NoError(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600)))
 			},
+			wantErr: "give another folder",
+		},
+		"of ours and open is refused": {
+			prepare: func(t *testing.T, dir string) {
+				t.Helper()
+				if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, DatabaseFile), nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			},
 			wantErr: "chmod 700",
 		},
 		"of somebody else is refused": {
