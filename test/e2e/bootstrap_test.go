@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"

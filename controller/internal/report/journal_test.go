@@ -83,7 +83,7 @@ func (w *world) logged(t *testing.T, scan func()) []string {
 	ended := make(chan error, 1)
 	go func() { ended <- w.writer.Run(ctx) }()
 	scan()
-	eventually(t, "the log tells of the first scan", func() bool {
+	testkit.Eventually(t, "the log tells of the first scan", func() bool {
 		w.writer.plan.mu.Lock()
 		defer w.writer.plan.mu.Unlock()
 		return w.writer.journal.scanned

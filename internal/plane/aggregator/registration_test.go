@@ -191,7 +191,7 @@ func TestHealthz(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	}
-	eventually(t, func() string {
+	testkit.Settles(t, func() string {
 		_, body, _ := w.get(t, "/apiservers/healthz/v1.good.example.com?format=json")
 		if !strings.Contains(body, `"openAPI":"Read"`) {
 			return body

@@ -31,6 +31,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/store/database"
 )
 
 // soon is for things that happen at once on an idle machine.

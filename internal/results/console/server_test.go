@@ -22,6 +22,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/kit/connections"
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 

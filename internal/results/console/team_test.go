@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 

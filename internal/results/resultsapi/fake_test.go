@@ -166,8 +166,5 @@ func (f *fakeEngine) First(_ context.Context, q engine.OrderQuery) (engine.RowPa
 		})
 	}
 	page := engine.RowPage{State: f.state(), More: len(rows) > q.Limit, Rows: rows[:min(len(rows), q.Limit)]}
-	if q.Duplicates {
-		page.Duplicates = f.duplicates(q.Kinds, page.Rows)
-	}
 	return page, nil
 }

@@ -5,6 +5,7 @@ package apiserver_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"

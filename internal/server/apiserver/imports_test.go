@@ -6,6 +6,7 @@ package apiserver_test
 import (
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 

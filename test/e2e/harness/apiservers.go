@@ -4,6 +4,7 @@
 package harness
 
 import (
+	"net"
 	"slices"
 	"strconv"
 	"syscall"

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/policy/call"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // loopback is where test servers are.
