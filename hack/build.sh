@@ -39,7 +39,7 @@ theirs() {
 }
 
 # The version of Kubernetes that tests run on, unless DOCKET_KUBERNETES names another (test/e2e/go.kubernetes-*.mod).
-kubernetes=1.37
+kubernetes=1.36
 
 # of_kubernetes MINOR PROGRAM. These programs compare their versions with each other's, so they have to know their own.
 of_kubernetes() {

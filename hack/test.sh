@@ -35,10 +35,11 @@ model='^(conformance/checks|internal/store/enginetest)$' # Too much work to be w
 # Of the controller goes without what only computes, and Kyverno's engines.
 unraced='^(cmd|test|internal/(policy|files|cache/table|cluster/(policies|served|source)))(/|$)'
 
-# What may differ between versions of Kubernetes, one test of each kind: registration, rights and certificates, CRDs beside
-# Docket, kubectl and informers, requests through a gateway, the controller, and its webhook. The newest version has all tests.
-olderKubernetes='1.35 1.36'
-kubernetes='^Test(Bootstrap|BootstrapBesideCRDs|WhoMayDoWhat|RegistrationMistakes|RollingRestart|Results|ProgramClients|CRDDiff|'
+# What may differ between versions of Kubernetes, one test of each kind: registration, rights and certificates, CRDs
+# beside Docket, kubectl and informers, requests through a gateway, the controller, and its webhook. All tests run on the
+# version that the libraries have.
+otherKubernetes='1.35 1.37'
+kubernetes='^Test(Bootstrap|BootstrapBesideCRDs|WhoMayDoWhat|RegistrationMistakes|RollingRestart|Results|ProgramClients|'
 kubernetes+='GatewayToken|GatewayWithRightsInOneNamespace|ControllerRights|ControllerQuestions|Admission)$'
 
 # Packages that wait long, for disks above all, begin first, so that others work meanwhile.
@@ -86,7 +87,7 @@ main() {
 	CGO_ENABLED=1 part controller-race controller "!${unraced}" "${race[@]}" "${fresh[@]}"
 	finish e2e
 	if [ "${mode}" = all ] && [ -z "${RUN}" ]; then
-		for version in ${olderKubernetes}; do
+		for version in ${otherKubernetes}; do
 			DOCKET_KUBERNETES=${version} RUN=${kubernetes} format=testname CGO_ENABLED=0 part "kubernetes-${version}" test/e2e '^\.$' -count=1
 		done
 	fi

@@ -32,8 +32,8 @@ func Load(t testing.TB) string {
 	return testenv.Program(t, "load")
 }
 
-// kubernetesProgram returns the path of one of Kubernetes' programs, at the version that DOCKET_KUBERNETES names, such as
-// 1.36, or else at the one that tests usually run on.
+// kubernetesProgram returns the path of one of Kubernetes' programs, at the version that DOCKET_KUBERNETES names, such
+// as 1.36, or else at the one that tests usually run on.
 func kubernetesProgram(t testing.TB, program string) string {
 	t.Helper()
 	if version := os.Getenv("DOCKET_KUBERNETES"); version != "" {
