@@ -63,9 +63,8 @@ type compiled struct {
 	kinds   []served.Resource
 }
 
-// isAdmission and isEvaluated return admission and its opposite, for functions such as [slices.ContainsFunc].
+// isAdmission returns admission, for functions such as [slices.ContainsFunc].
 func (c *compiled) isAdmission() bool { return c.admission }
-func (c *compiled) isEvaluated() bool { return !c.admission }
 
 // readsNamespace reports whether results may depend on more of a namespace than its labels.
 func (c *compiled) readsNamespace() bool { return !c.admission && c.policy.ReadsNamespace() }
