@@ -82,3 +82,15 @@ func HashOf(value any) (Content, error) {
 	sum := sha256.Sum256(data)
 	return Content(sum[:len(Content{})]), nil
 }
+
+// Fingerprint returns the hash of what decides about the results of a policy.
+func Fingerprint(content any) string {
+	// What was read as JSON or YAML can be written as JSON. Should it not be, the text of the values serves: it differs
+	// where they do.
+	data, err := json.Marshal(content)
+	if err != nil {
+		data = fmt.Appendf(nil, "%v", content)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -5,6 +5,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,6 +126,21 @@ type Presentation struct {
 	Scored bool
 	// Process is the property "process", which Kyverno adds to each result.
 	Process string
+}
+
+// The annotations of any policy that say what reports show.
+const (
+	CategoryAnnotation = "policies.kyverno.io/category"
+	SeverityAnnotation = "policies.kyverno.io/severity"
+	ScoredAnnotation   = "policies.kyverno.io/scored"
+)
+
+// SeverityNamed returns the severity that an annotation names; empty for any other word.
+func SeverityNamed(word string) report.Severity {
+	if severity := report.Severity(word); slices.Contains(report.Severities(), severity) {
+		return severity
+	}
+	return ""
 }
 
 // Reference identifies a subject in a report.

@@ -4,9 +4,6 @@
 package admissionpolicy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/mutation"
 )
@@ -120,14 +116,8 @@ func bindingsOf(object *unstructured.Unstructured, others []*unstructured.Unstru
 	return bindings
 }
 
-// The annotations with which policies of Kyverno say what reports show; any policy may have them.
-const (
-	categoryAnnotation = "policies.kyverno.io/category"
-	severityAnnotation = "policies.kyverno.io/severity"
-	scoredAnnotation   = "policies.kyverno.io/scored"
-	// managedBy says who made an object.
-	managedBy = "app.kubernetes.io/managed-by"
-)
+// managedBy says who made an object.
+const managedBy = "app.kubernetes.io/managed-by"
 
 // describe reads what needs no decoding.
 func describe(object *unstructured.Unstructured, bindings []*unstructured.Unstructured) *admissionPolicy {
@@ -138,20 +128,14 @@ func describe(object *unstructured.Unstructured, bindings []*unstructured.Unstru
 		Identity: identity,
 		Presentation: policy.Presentation{
 			// Kyverno's reports name the kind as well.
-			Source: object.GetKind(), Category: annotations[categoryAnnotation], Severity: severity(annotations[severityAnnotation]),
-			Scored: annotations[scoredAnnotation] != "false", Process: "background scan",
+			Source: object.GetKind(), Category: annotations[policy.CategoryAnnotation],
+			Severity: policy.SeverityNamed(strings.ToLower(annotations[policy.SeverityAnnotation])),
+			Scored:   annotations[policy.ScoredAnnotation] != "false", Process: "background scan",
 		},
 		Fingerprint: fingerprint(identity, object, bindings),
 		// A policy that Kyverno generates has the same results as its original.
 		Unreported: disabled || labels[managedBy] == "kyverno",
 	}}}
-}
-
-func severity(text string) report.Severity {
-	if found := report.Severity(strings.ToLower(text)); slices.Contains(report.Severities(), found) {
-		return found
-	}
-	return ""
 }
 
 // fingerprint hashes all that decides about results.
@@ -160,13 +144,7 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, bi
 	for _, binding := range bindings {
 		content = append(content, binding.GetName(), binding.Object["spec"])
 	}
-	data, err := json.Marshal(content)
-	if err != nil {
-		// It was read as JSON, so this does not happen.
-		data = fmt.Appendf(nil, "%v", content)
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return policy.Fingerprint(content)
 }
 
 // decode is strict about types and lenient about fields, as the API server is about what is stored.

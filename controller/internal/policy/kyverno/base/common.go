@@ -5,8 +5,6 @@ package base
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -73,9 +71,9 @@ func Describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		Identity: identity,
 		Presentation: policy.Presentation{
 			Source:   sourceOf(object.GetKind()),
-			Category: annotations[annotationCategory],
-			Severity: severityOf(annotations[annotationSeverity]),
-			Scored:   annotations[annotationScored] != "false",
+			Category: annotations[policy.CategoryAnnotation],
+			Severity: policy.SeverityNamed(annotations[policy.SeverityAnnotation]),
+			Scored:   annotations[policy.ScoredAnnotation] != "false",
 			Process:  process(background, admission),
 		},
 		Fingerprint: fingerprint(identity, object, exceptions),
@@ -143,20 +141,14 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, ex
 			e.GetNamespace(), e.GetName(), e.GetLabels()[labelExceptionPriority], e.Object["spec"],
 		})
 	}
-	// What was read as JSON or YAML can be written as JSON. Should it not be, the text of the
-	// values serves: it differs where they do.
-	data, err := json.Marshal(content)
-	if err != nil {
-		data = fmt.Appendf(nil, "%v", content)
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return policy.Fingerprint(content)
 }
 
 // Broken returns a policy that can't be evaluated. It gives one result for each subject that targets name.
 func (c *Common) Broken(targets []policy.Target, problem error) policy.Policy {
 	out := &brokenPolicy{Common: *c}
 	out.Facts.Targets, out.Facts.Problem = targets, problem
+	out.Facts.Entries = nil // It reads nothing.
 	out.Facts.Admission.Enabled = out.Facts.Admission.Enabled && len(out.Facts.Admission.Targets) > 0
 	return out
 }

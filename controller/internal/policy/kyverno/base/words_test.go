@@ -13,15 +13,16 @@ import (
 	reportutils "github.com/kyverno/kyverno/pkg/utils/report"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // TestWords compares our words with those of the version of Kyverno that is linked.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for _, word := range [][2]string{
-		{annotationCategory, kyverno.AnnotationPolicyCategory},
-		{annotationSeverity, kyverno.AnnotationPolicySeverity},
-		{annotationScored, kyverno.AnnotationPolicyScored},
+		{policy.CategoryAnnotation, kyverno.AnnotationPolicyCategory},
+		{policy.SeverityAnnotation, kyverno.AnnotationPolicySeverity},
+		{policy.ScoredAnnotation, kyverno.AnnotationPolicyScored},
 		{annotationAutogen, kyverno.AnnotationAutogenControllers},
 		{labelExceptionPriority, reportutils.LabelPolicyExceptionPriority},
 		{sourceClassic, reportutils.SourceKyverno},
@@ -38,7 +39,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"critical", "high", "medium", "low", "info", "", "High", "none"} {
-		if ours, theirs := severityOf(word), reportutils.SeverityFromString(word); string(ours) != string(theirs) {
+		if ours, theirs := policy.SeverityNamed(word), reportutils.SeverityFromString(word); string(ours) != string(theirs) {
 			t.Errorf("severity %q: %q, want %q", word, ours, theirs)
 		}
 	}

@@ -5,7 +5,6 @@ package cel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -54,15 +53,7 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		return &celPolicy{common: described, compiled: noPolicies}
 	}
 	targets := base.Unique(constraintTargets(spec.MatchConstraints))
-	if err := checkCEL(spec); err != nil {
-		return described.Broken(targets, err)
-	}
-	if described.Facts.Identity.Namespace != "" {
-		if name := base.UnboundedOf(object); name != "" {
-			return described.Broken(targets, base.UnboundedError(name))
-		}
-	}
-	exceptions, err := decodeCELExceptions(referring)
+	exceptions, err := described.ready(object, referring, incomplete(spec.MatchConstraints, len(spec.Validations)+len(spec.AuditAnnotations), errNoValidations))
 	if err != nil {
 		return described.Broken(targets, err)
 	}
@@ -78,9 +69,6 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		common: described, compiled: compiled,
 		readsRequest: base.Mentions("request", append(referring, object)),
 	}
-	if out.Facts.Identity.Namespace == "" {
-		out.Facts.Entries = globalEntries(append(referring, object))
-	}
 	policies, err := compiled(context.Background())
 	if err != nil {
 		return described.Broken(targets, err)
@@ -94,21 +82,6 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 func (p *celPolicy) library() libs.Context { return p.compiler.library.of(p.Facts.Identity.Namespace) }
 
 func noPolicies(context.Context) ([]vpolengine.Policy, error) { return nil, nil }
-
-func checkCEL(spec *policiesv1beta1.ValidatingPolicySpec) error {
-	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
-		return errNoRules
-	}
-	if len(spec.Validations) == 0 && len(spec.AuditAnnotations) == 0 {
-		return errNoValidations
-	}
-	return nil
-}
-
-var (
-	errNoRules       = errors.New("spec.matchConstraints.resourceRules is empty: name the resources that the policy is about")
-	errNoValidations = errors.New("spec.validations is empty: give the policy a validation")
-)
 
 // libraryLock is held while a policy is compiled: Kyverno's compiler takes the library context from
 // a variable of its package, and binds it to the programs.

@@ -5,8 +5,11 @@ package cel
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -26,6 +29,36 @@ func (c *Compiler) describe(object *unstructured.Unstructured, all []*unstructur
 	out := &common{Common: base.Describe(object, referring), compiler: c, limits: c.Limits()}
 	out.Facts.Ignored, out.Facts.Doubt = ignored, base.UnknownFieldsError(unknownFields(object))
 	return out, referring
+}
+
+var (
+	errNoRules       = errors.New("spec.matchConstraints.resourceRules is empty: name the resources that the policy is about")
+	errNoValidations = errors.New("spec.validations is empty: give the policy a validation")
+)
+
+// incomplete says what a policy lacks: resources, or checks, of which it has a number.
+func incomplete(constraints *admissionregistrationv1.MatchResources, checks int, noChecks error) error {
+	switch {
+	case constraints == nil || len(constraints.ResourceRules) == 0:
+		return errNoRules
+	case checks == 0:
+		return noChecks
+	default:
+		return nil
+	}
+}
+
+// ready returns the exceptions of a policy that can be compiled, unless it is incomplete, and sets what it reads.
+func (p *common) ready(object *unstructured.Unstructured, referring []*unstructured.Unstructured, incomplete error) ([]*policiesv1beta1.PolicyException, error) {
+	if incomplete != nil {
+		return nil, incomplete
+	}
+	if object.GetNamespace() == "" {
+		p.Facts.Entries = globalEntries(append(referring, object))
+	} else if name := base.UnboundedOf(object); name != "" {
+		return nil, base.UnboundedError(name)
+	}
+	return decodeCELExceptions(referring)
 }
 
 // decode reads any version of a policy, whose schema is the same for the cluster and for a namespace.

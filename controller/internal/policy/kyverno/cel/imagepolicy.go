@@ -61,37 +61,23 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 		return &imagePolicy{common: described}
 	}
 	described.Facts.Constrained = constrainedBy(spec.MatchConstraints)
-	if err := c.checkImages(object, spec); err != nil {
-		return described.Broken(targets, err)
+	exceptions, err := described.ready(object, referring, incomplete(spec.MatchConstraints, len(spec.Validations), errNoValidations))
+	if err == nil && object.GetNamespace() != "" {
+		err = c.confined(object, spec.Credentials)
 	}
-	exceptions, err := decodeCELExceptions(referring)
 	if err != nil {
 		return described.Broken(targets, err)
 	}
 	out := &imagePolicy{common: described, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
-	if out.Facts.Identity.Namespace == "" {
-		out.Facts.Entries = globalEntries(append(referring, object))
-	}
 	if err := base.Protect(func() error { return out.generate(decoded, exceptions) }); err != nil {
 		return described.Broken(targets, err)
 	}
 	return out
 }
 
-func (c *Compiler) checkImages(object *unstructured.Unstructured, spec *policiesv1beta1.ImageValidatingPolicySpec) error {
-	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
-		return errNoRules
-	}
-	if len(spec.Validations) == 0 {
-		return errNoValidations
-	}
-	if object.GetNamespace() == "" {
-		return nil
-	}
-	if name := base.UnboundedOf(object); name != "" {
-		return base.UnboundedError(name)
-	}
-	if credentials := spec.Credentials; credentials != nil {
+// confined refuses what a policy of a namespace may not use.
+func (c *Compiler) confined(object *unstructured.Unstructured, credentials *policiesv1beta1.Credentials) error {
+	if credentials != nil {
 		if err := c.Registries.CheckCredentials(reach.Scope{Namespace: object.GetNamespace()}, credentials.AllowInsecureRegistry, len(credentials.Providers)); err != nil {
 			return err
 		}

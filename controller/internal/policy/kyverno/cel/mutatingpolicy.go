@@ -38,10 +38,7 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	if err := checkMutating(object, decoded.GetSpec()); err != nil {
-		return described.Broken(targets, err)
-	}
-	exceptions, err := decodeCELExceptions(referring)
+	exceptions, err := described.ready(object, referring, incomplete(decoded.GetSpec().MatchConstraints, len(decoded.GetSpec().Mutations), errNoMutations))
 	if err != nil {
 		return described.Broken(targets, err)
 	}
@@ -56,9 +53,6 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	if out.Facts.Identity.Namespace == "" {
-		out.Facts.Entries = globalEntries(append(referring, object))
-	}
 	for _, one := range out.compiled.Fetch(context.Background(), false) {
 		constraints := one.Policy.GetMatchConstraints()
 		out.Facts.Targets = append(out.Facts.Targets, constraintTargets(&constraints)...)
@@ -68,19 +62,6 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 }
 
 var errNoMutations = errors.New("spec.mutations is empty: give the policy a mutation")
-
-func checkMutating(object *unstructured.Unstructured, spec *policiesv1beta1.MutatingPolicySpec) error {
-	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
-		return errNoRules
-	}
-	if len(spec.Mutations) == 0 {
-		return errNoMutations
-	}
-	if name := base.UnboundedOf(object); object.GetNamespace() != "" && name != "" {
-		return base.UnboundedError(name)
-	}
-	return nil
-}
 
 func (p *mutatingPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	return p.run(ctx, subject, p.evaluate)
