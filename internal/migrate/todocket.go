@@ -133,6 +133,7 @@ func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kind
 	case released, done:
 		_, err := m.hold(ctx, imports.NoHold, group)
 		return err
+	case begun:
 	}
 	if serving.extension {
 		m.out.say("%s is already served by an extension server: reports that clients have changed there are left alone.", group)

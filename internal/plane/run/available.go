@@ -57,23 +57,25 @@ func (r *registration) waitAvailable(ctx context.Context) error {
 // waitDocumented returns when the aggregator has read the OpenAPI of all group versions. What is still missing after
 // grace is written to the notes: a server works without.
 func (r *registration) waitDocumented(ctx context.Context, grace time.Duration) error {
-	var missing []string
+	outcomes := map[schema.GroupVersion]string{} // As of the last answer.
 	err := wait.PollUntilContextTimeout(ctx, askInterval, grace, true, func(ctx context.Context) (bool, error) {
-		var now []string
+		done := true
 		for _, version := range r.versions {
-			server, err := r.endpoint.server(ctx, version)
-			if ctx.Err() != nil {
-				return false, nil // What is missing was found out before.
+			if server, err := r.endpoint.server(ctx, version); err == nil {
+				outcomes[version] = server.OpenAPI
 			}
-			if err != nil || server.OpenAPI != aggregator.OpenAPIRead {
-				now = append(now, fmt.Sprintf("%s (%s)", version, cmp.Or(server.OpenAPI, fmt.Sprintf("not read within %v", grace))))
-			}
+			done = done && outcomes[version] == aggregator.OpenAPIRead
 		}
-		missing = now
-		return len(missing) == 0, nil
+		return done, nil
 	})
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
+	}
+	var missing []string
+	for _, version := range r.versions {
+		if outcome := outcomes[version]; outcome != aggregator.OpenAPIRead {
+			missing = append(missing, fmt.Sprintf("%s (%s)", version, cmp.Or(outcome, fmt.Sprintf("not read within %v", grace))))
+		}
 	}
 	_, err = fmt.Fprintf(r.notes, "docket run: the endpoint has no OpenAPI of %s, without which `kubectl explain` does not know them\n", strings.Join(missing, ", "))
 	return err

@@ -30,7 +30,7 @@ func answering(t *testing.T, notes *strings.Builder, answers ...string) (_ *regi
 		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(server.Close)
-	core, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	core, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +66,16 @@ func TestAvailabilityIsWaitedFor(t *testing.T) {
 // are missing, and why, if they don't come.
 func TestOpenAPIIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const hour, moment = time.Hour, 300 * time.Millisecond
+	const hour, moment = time.Hour, 2 * time.Second
 	for name, test := range map[string]struct {
 		answers []string
 		grace   time.Duration
 		note    string
 	}{
 		"late":            {[]string{thing(`"available":true`), "?", thing(`"openAPI":"no connection"`), thing(`"openAPI":"Read"`)}, hour, ""},
-		"never":           {[]string{thing(`"available":true`)}, moment, "OpenAPI of things.example.com/v1 (not read within 300ms), without"},
+		"never":           {[]string{thing(`"available":true`)}, moment, "OpenAPI of things.example.com/v1 (not read within 2s), without"},
 		"broken":          {[]string{thing(`"openAPI":"is no JSON"`)}, moment, "OpenAPI of things.example.com/v1 (is no JSON), without"},
-		"no such listing": {[]string{""}, moment, "OpenAPI of things.example.com/v1 (not read within 300ms), without"},
+		"no such listing": {[]string{""}, moment, "OpenAPI of things.example.com/v1 (not read within 2s), without"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

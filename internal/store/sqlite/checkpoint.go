@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -28,32 +29,40 @@ const (
 	changeBytes = 100 << 10
 )
 
+// logCopies are what the writer and the checkpointer know of copies of the log.
+type logCopies struct {
+	// due asks the checkpointer for a copy.
+	due chan struct{}
+	// copying is held while the log is copied. Lock order: after writer and readers.
+	copying sync.Mutex
+	// copier is the checkpointer.
+	copier sync.WaitGroup
+}
+
 // startCheckpointer starts the goroutine that copies the log.
 func (e *Engine) startCheckpointer(options Options) error {
 	c, err := connect(options.Path, append(commonPragmas(1<<20), "PRAGMA synchronous = "+string(options.Synchronous))...)
 	if err != nil {
 		return classify("open "+options.Path, err)
 	}
-	e.checkpointer = make(chan struct{})
-	go func() {
-		defer close(e.checkpointer)
+	e.copier.Go(func() {
 		e.runCheckpointer(c)
 		// Nothing is lost when it can't be closed.
 		_ = c.close()
-	}()
+	})
 	return nil
 }
 
 // wrote notes changes and asks for a copy of the log when there were many.
 // bytes is what values add to what changes usually take.
-func (e *Engine) wrote(w *writer, changes, bytes int64) {
+func (l *logCopies) wrote(w *writer, changes, bytes int64) {
 	w.changes += changes
 	if w.uncopied += changes*changeBytes + bytes; w.uncopied < checkpointBytes {
 		return
 	}
 	w.uncopied = 0
 	select {
-	case e.checkpoint <- struct{}{}:
+	case l.due <- struct{}{}:
 	default: // It is asked already.
 	}
 }
@@ -65,7 +74,7 @@ func (e *Engine) runCheckpointer(c *conn) {
 		select {
 		case <-e.closing:
 			return
-		case <-e.checkpoint:
+		case <-e.due:
 		}
 		e.copying.Lock()
 		// Passive: it waits for nobody and nobody waits for it.

@@ -70,33 +70,14 @@ type Engine struct {
 	now     func() time.Time
 	lock    *os.File
 
-	// closing is closed first by Close.
-	closing   chan struct{}
 	closeOnce sync.Once
 	closeErr  error
-
-	// The connections are tokens: who takes one out of its channel may use it
-	// and puts it back. Lock order: questions before writer before readers before urgent.
-	writer    chan *writer
-	hasWriter bool
-	readers   pool
-	urgent    pool
-	questions pool
 	// options are those of Open.
 	options Options
 
-	// checkpoint asks the checkpointer to run; checkpointer is closed when it has ended.
-	checkpoint   chan struct{}
-	checkpointer chan struct{}
-	// copying is held while the log is copied. Lock order: after writer and readers.
-	copying sync.Mutex
-	// walLimit is the constant, except in tests.
-	walLimit int64
-	// largeReport, largeSlice and largeSweep are the constants largeReport, largeSlice and sweepSlices, except in
-	// tests.
-	largeReport, largeSlice, largeSweep int
-	// questionTimeout is the constant, except in tests.
-	questionTimeout time.Duration
+	connections
+	logCopies
+	limits
 
 	// demands are what the cluster demands of programs.
 	demands engine.Demands
@@ -134,9 +115,9 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	}
 	e := &Engine{
 		path: options.Path, now: options.Now, lock: lock, options: options,
-		closing: make(chan struct{}), writer: make(chan *writer, 1),
-		checkpoint: make(chan struct{}, 1), walLimit: walLimit,
-		largeReport: largeReport, largeSlice: largeSlice, largeSweep: sweepSlices, questionTimeout: questionTimeout,
+		connections: connections{closing: make(chan struct{}), writer: make(chan *writer, 1)},
+		logCopies:   logCopies{due: make(chan struct{}, 1)},
+		limits:      defaultLimits(),
 	}
 	e.Answers = questions.New(e.askTables)
 	if err := e.start(ctx, options); err != nil {
@@ -337,9 +318,7 @@ func (e *Engine) Close() error {
 
 func (e *Engine) shutDown() error {
 	close(e.closing)
-	if e.checkpointer != nil {
-		<-e.checkpointer
-	}
+	e.copier.Wait()
 	errs := []error{e.questions.close(), e.readers.close(), e.urgent.close()}
 	if e.hasWriter {
 		// The last connection copies the log into the database and removes it.

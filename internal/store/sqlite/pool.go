@@ -58,54 +58,64 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
+// connections are tokens: who takes one out of its channel may use it and puts it back. Lock order: questions before
+// writer before readers before urgent.
+type connections struct {
+	writer                     chan *writer
+	hasWriter                  bool
+	readers, urgent, questions pool
+	// closing is closed first by Close.
+	closing chan struct{}
+}
+
 // holdQuestions keeps new questions out until release is called, and waits for those that run, but not long: what they
 // read stays in the log, and nobody but questions waits for questions.
-func (e *Engine) holdQuestions(patience time.Duration) (release func()) {
+func (s *connections) holdQuestions(patience time.Duration) (release func()) {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	var held []*conn
-	for range e.questions.count {
+	for range s.questions.count {
 		select {
-		case c := <-e.questions.conns:
+		case c := <-s.questions.conns:
 			held = append(held, c)
 			continue
 		case <-timeout.C:
-		case <-e.closing:
+		case <-s.closing:
 		}
 		break
 	}
 	return func() {
 		for _, c := range held {
-			e.questions.conns <- c
+			s.questions.conns <- c
 		}
 	}
 }
 
 // pool returns the connections that a call may use.
-func (e *Engine) pool(ctx context.Context) *pool {
+func (s *connections) pool(ctx context.Context) *pool {
 	if engine.IsUrgent(ctx) {
-		return &e.urgent
+		return &s.urgent
 	}
-	return &e.readers
+	return &s.readers
 }
 
 // holdReaders takes all connections that read, but those of questions. Release puts them back, also those that were
 // taken before an error.
-func (e *Engine) holdReaders(ctx context.Context) (release func(), err error) {
+func (s *connections) holdReaders(ctx context.Context) (release func(), err error) {
 	var held []func()
 	release = func() {
 		for _, put := range held {
 			put()
 		}
 	}
-	for _, p := range []*pool{&e.readers, &e.urgent} {
+	for _, p := range []*pool{&s.readers, &s.urgent} {
 		for range p.count {
 			select {
 			case c := <-p.conns:
 				held = append(held, func() { p.conns <- c })
 			case <-ctx.Done():
 				return release, context.Cause(ctx)
-			case <-e.closing:
+			case <-s.closing:
 				return release, engine.ErrClosed
 			}
 		}

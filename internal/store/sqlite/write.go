@@ -104,9 +104,9 @@ func (e *Engine) write(ctx context.Context, f func(w *writer) error) error {
 }
 
 // usable returns an error if a call must not continue.
-func (e *Engine) usable(ctx context.Context) error {
+func (s *connections) usable(ctx context.Context) error {
 	select {
-	case <-e.closing:
+	case <-s.closing:
 		return engine.ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
