@@ -25,8 +25,8 @@ const (
 	DefaultMaxResponse = call.DefaultMaxResponse
 )
 
-// Config is what a [Cache] works with. Client, REST, Served and Engine are required. A [Static] has a use for Engine and
-// what limits calls only.
+// Config is what a [Cache] works with. Client, REST, Served and Engine are required. A [Static]
+// uses only Engine and the limits of calls.
 type Config struct {
 	// Client lists and watches.
 	Client dynamic.Interface

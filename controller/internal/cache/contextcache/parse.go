@@ -125,7 +125,7 @@ func (r *reader) global(d *definition, spec map[string]any, check checker) {
 	case resource != nil:
 		const path = "spec.kubernetesResource"
 		named := policy.EntryResource{
-			Group:   cmp.Or(r.text(resource, path, "group"), coreGroup), // None is not any here.
+			Group:   cmp.Or(r.text(resource, path, "group"), coreGroup), // Here, an empty group is not any group.
 			Version: r.text(resource, path, "version"), Kind: r.text(resource, path, "resource"), Namespace: r.text(resource, path, "namespace"),
 		}
 		switch {

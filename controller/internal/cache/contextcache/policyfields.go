@@ -26,9 +26,9 @@ const (
 	fieldsTimeout = 30 * time.Second
 )
 
-// cacheFields are the fields of a context entry that read the context cache, in order. An API server drops fields that its
-// schema does not have, unless the client asks for strict validation: a policy with cache: true would then call the
-// API for each evaluation, and nobody would know.
+// cacheFields are the fields of a context entry that read the context cache, in order. An API server drops fields
+// that its schema does not have, unless the client asks for strict validation: a policy with cache: true would then
+// call the API for each evaluation, and nobody would know.
 var cacheFields = [][]string{{"apiCall", "cache"}, {"cachedContextEntry"}, {"resourceCache"}}
 
 // openAPISchema is the part of a schema that matters here.

@@ -95,7 +95,7 @@ func (c *Cache) MaintainStatus(ctx context.Context, recorder record.EventRecorde
 	}
 }
 
-// all writes what should be different. What fails or meets a conflict is tried again at the next look.
+// all writes what should be different. What fails or meets a conflict is retried at the next look.
 func (w *statusWriter) all(ctx context.Context) {
 	index, known := w.cache.index.Load(), map[types.UID]*statusNotes{}
 	for kind, declared := range w.cache.kinds {

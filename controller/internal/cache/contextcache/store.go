@@ -23,7 +23,7 @@ type store struct {
 	engine    *table.Engine
 	table     *table.Table
 	filter    *table.Filter
-	// dataset is told of the data; nil without a cluster, where they never change.
+	// dataset gets the data; nil without a cluster, where they never change.
 	dataset *dataset
 	// filled reports whether the data have been complete.
 	filled bool

@@ -72,7 +72,7 @@ func ParsePath(path string) (*Selection, error) {
 	case parts[0] == "apis" && len(parts) > 3:
 		s.Resource.Group, s.Resource.Version, parts = parts[1], parts[2], parts[3:]
 	default:
-		return nil, nil //nolint:nilnil // Says so.
+		return nil, nil
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		s.Namespace, parts = parts[1], parts[2:]

@@ -30,7 +30,7 @@ type Source interface {
 	Feed(ctx context.Context, of Selection, into Sink) Worker
 }
 
-// Sink takes objects, with one call at a time, and is told how that goes.
+// Sink takes objects, with one call at a time, and learns how that goes.
 type Sink interface {
 	source.Store
 	// Listing is called when a list begins.
