@@ -270,7 +270,7 @@ func everything(t *testing.T, kubectl *harness.Kubectl) []string {
 // checkGone waits until the cluster has the earlier objects, and no others.
 func checkGone(t *testing.T, kubectl *harness.Kubectl, before []string) {
 	t.Helper()
-	waitSettled(t, 500*time.Millisecond, func() string { return cmp.Diff(before, everything(t, kubectl)) }) // What is left: +.
+	waitSettled(t, 500*time.Millisecond, func() string { return cmp.Diff(before, everything(t, kubectl)) }) // What remains: +.
 }
 
 // waitUntil fails the test with what is waited for; questions to a cluster are not asked as often as testkit does.
