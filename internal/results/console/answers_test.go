@@ -63,7 +63,7 @@ func comparisons() []comparison {
 		{9, "What share of the checks does each policy pass?", map[string]string{"policy": "policy", "pass_percent": "pass %"}, of("source", "kyverno")},
 		{11, "Who produces the results?", map[string]string{"source": "source", "results": "sum", "failures": "=fail"}, nil},
 		{12, "How severe are the failures of each namespace?", map[string]string{"namespace": namespace, "critical": "=critical", "high": "=high", "medium": "=medium", "low": "=low"}, nil},
-		{13, "Which messages do people read most often?", map[string]string{"source": "source", "message": "message", "results": "results"}, nil},
+		{13, "Which messages are most frequent?", map[string]string{"source": "source", "message": "message", "results": "results"}, nil},
 		{14, "Which policies never fail?", map[string]string{"source": "source", "policy": "policy", "results": "sum"}, func(row map[string]string) bool { return row["=fail"] == "0" && row["=error"] == "0" }},
 		{15, "Which resources have critical findings of two sources or more?", map[string]string{"subject_kind": kind, "subject_name": name, "sources": "sources", "findings": "results"}, nil},
 		{18, "Which rules can’t be evaluated, and why?", map[string]string{"source": "source", "policy": "policy", "rule": "rule", "message": "message", "errors": "results"}, nil},

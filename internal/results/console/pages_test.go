@@ -24,8 +24,8 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	p := visit(t, nil)
 	for hash, texts := range map[string][]string{
-		"":                     {"132 failures in all namespaces", "Failures by severity", "critical", "66", "many", "shop", "outside of namespaces"},
-		"#/overview?outside=1": {"1 failure outside of namespaces", "node-check"},
+		"":                     {"132 failures in all namespaces", "Failures by severity", "critical", "66", "many", "shop", "cluster-scoped", "Fix first", "Failures by day"},
+		"#/overview?outside=1": {"1 failure in cluster-scoped reports", "node-check"},
 		"#/results":            {"1–100 of 135 in all namespaces", "node-1", "Next page"},
 		"#/results?namespace=shop&policy=no-root":            {"1–1 of 1 in namespace shop", "web", "Deployment", "runs as root"},
 		"#/results?namespace=shop&policy=no-root&result=all": {"1–2 of 2"},
@@ -34,13 +34,14 @@ func TestPages(t *testing.T) {
 		"#/resource?outside=1&kind=Node&name=node-1":         {"Node/node-1", "old kernel"},
 		"#/policy?policy=no-root":                            {"no-root", "50 % pass", "1 of 2 results fail", "shop", "check", "runs as root", "if it were enforced"},
 		"#/policy?policy=many&source=engine&namespace=shop":  {"130 of 130 results fail", "0 % pass", "one of many"},
-		"#/heatmap":                {"node-check", "shop", "outside", "130"},
-		"#/heatmap?namespace=shop": {"no-root", "130"},
+		"#/heatmap":                {"node-check", "shop", "cluster-scoped", "130", "100–999"},
+		"#/heatmap?namespace=shop": {"no-root", "critical", "65"},
+		"#/fix":                    {"Fix first", "one of many", "1 resource in 1 namespace", "runs as root"},
 		"#/report?namespace=shop&kind=PolicyReport&name=web": {"message: runs as root", "kind: PolicyReport"},
 		"#/report?kind=ClusterPolicyReport&name=nodes":       {"message: old kernel"},
 		"#/nothing": {"There is no such page"},
 		"#/report?namespace=shop&kind=Secret&name=x":                {"There is no such kind of report"},
-		"#/report?namespace=shop&kind=PolicyReport&name=gone":       {"The cluster does not have this"},
+		"#/report?namespace=shop&kind=PolicyReport&name=gone":       {"Not found", "The object is gone"},
 		"#/results?from=fail%2Fcritical%2F&continue=wrong&page=2":   {"The cluster does not understand this address", "Start from the first page"},
 		"#/resource?namespace=shop&kind=Deployment&name=unheard-of": {"No results in namespace shop have the name unheard-of"},
 		"#/resource?namespace=shop&kind=deployment&name=web":        {"No results in namespace shop have the kind deployment", "Did you mean Deployment?"},

@@ -22,20 +22,20 @@ import (
 // answers are what the known questions answer about the reports of all tests: parts of rows, which have tabs between
 // cells. Those that stay empty here have no results of their kind.
 var answers = map[string][]string{
-	"Where are the failures, by namespace and severity?":             {"shop\tcritical\t65", "outside of namespaces\tcritical\t1", "shop\thigh\t1"},
+	"Where are the failures, by namespace and severity?":             {"shop\tcritical\t65", "cluster-scoped\tcritical\t1", "shop\thigh\t1"},
 	"How severe are the failures of each namespace?":                 {"shop\t65\t1\t65"},
 	"Which policies fail most, and in how many namespaces?":          {"engine\tmany\t130\t1\t1", "engine\tno-root\t1\t1\t1"},
 	"What failed most recently?":                                     {"one of many", "Next page"},
 	"How many failures were found each day?":                         {"–\tengine\t132"},
-	"Which resources have critical findings of two sources or more?": {"There is nothing like that"},
+	"Which resources have critical findings of two sources or more?": {"No results."},
 	"What share of the checks does each policy pass?":                {"no-root\tengine\t1\t0\t0\t0\t1\t50.0 %", "many\tengine\t130\t0\t0\t0\t0\t0.0 %", "3 of 6"},
 	"Which namespaces have no failures?":                             {"0 of 1", "None."},
 	"Which policies never fail?":                                     {"scan\tscanner\t0\t0\t1"},
 	"Who produces the results?":                                      {"engine\t132\t1\t0\t1\t0.7 %"},
-	"Which messages do people read most often?":                      {"engine\tone of many\t130", "engine\tab‹U+202E›dc\t1"},
+	"Which messages are most frequent?":                              {"engine\tone of many\t130", "engine\tab‹U+202E›dc\t1"},
 	"Which rules can’t be evaluated, and why?":                       {quotes, "ab‹U+202E›dc"},
-	"Which reports are older than a day?":                            {"There is nothing like that"},
-	"Which images have the most critical ones?":                      {"There is nothing like that"},
+	"Which reports are older than a day?":                            {"No results."},
+	"Which images have the most critical ones?":                      {"No results."},
 }
 
 // questions are the addresses of those that the page has.

@@ -154,7 +154,7 @@ func TestFewResults(t *testing.T) {
 	p := visitAt(t, config, nil)
 	pages := []string{"#/overview", "#/results", "#/heatmap", "#/policy?policy=few", "#/resource?namespace=default&kind=Pod&name=small", "#/report?namespace=default&kind=PolicyReport&name=small"}
 	for i, text := range []string{
-		"There are no results", "No results match", "No failures", "The policy has no results here", "There are no results about this resource", "The cluster does not have this",
+		"There are no results", "No results match", "No failures", "have the policy few", "have the name small", "Not found",
 	} {
 		p.open(pages[i])
 		p.wants(text)

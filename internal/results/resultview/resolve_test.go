@@ -46,7 +46,7 @@ func TestResolve(t *testing.T) {
 	}
 	for want, typed := range map[string]Selection{
 		`no results in namespace shop have the source "falco"; there are: kyverno`: {Sources: []string{"falco"}},
-		`the policy "no-rot"; there are: no-root`:                                            {Policies: []string{"no-rot"}},
+		`the policy "no-rot"; there are: no-root`:                                  {Policies: []string{"no-rot"}},
 		`the policy ""`:                     {Policies: []string{""}},
 		`the rule "chec"; there are: check`: {Rule: "chec"},
 		`the subject "Wombat"`:              {Subject: "Wombat/web"},

@@ -32,8 +32,6 @@ func newTable[T any](prefix string, columns []engine.Column[T]) *table[T] {
 	return t
 }
 
-func (t *table[T]) fields(row *T) []any { return engine.ColumnFields(t.columns, row) }
-
 func (t *table[T]) list(prefix string) string { return engine.ColumnList(t.columns, prefix) }
 
 // arrays returns the parameters as arguments of unnest.

@@ -34,12 +34,14 @@ export class ApiError extends Error {
    * @param {string} message
    * @param {string} signIn how the console wants a browser to sign in: by its link (sign-in), or at its proxy (proxy)
    * @param {string} right that the request needs, where it is one of its own
+   * @param {{kind?: string, name?: string}} [details] what the error is about
    */
-  constructor(code, message, signIn = '', right = '') {
+  constructor(code, message, signIn = '', right = '', details = undefined) {
     super(message);
     this.code = code;
     this.signIn = signIn;
     this.right = right;
+    this.details = details;
   }
 }
 
@@ -65,7 +67,7 @@ async function request(path, options = {}, right = '') {
   } catch { /* Not all errors are JSON. */ }
   // The cluster and the console say it with a Status; proxies of people whose session has ended don't, oauth2-proxy with {}.
   const signIn = response.headers.get('Docket-Console') ?? (response.status === 401 && said.kind !== 'Status' ? 'proxy' : '');
-  throw new ApiError(response.status, said.message || response.statusText, signIn, right);
+  throw new ApiError(response.status, said.message || response.statusText, signIn, right, said.details);
 }
 
 /**

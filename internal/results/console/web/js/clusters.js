@@ -53,7 +53,7 @@ export async function clusters({ signal, info, show }) {
     { title: 'Policies', of: (c) => count(c.policies) }, { title: 'Failing policies', of: (c) => count(c.failingPolicies) },
   ].map((column) => ({ number: !column.name, ...column }));
   return [
-    heading('Clusters', `${count(all.length)} in the database, read at ${now.toLocaleTimeString()} `, h('button', { type: 'button', name: 'again', onclick: show }, 'Read again')),
+    heading('Clusters', `${count(all.length)} in the database, read at ${now.toLocaleTimeString()} `, h('button', { type: 'button', name: 'again', onclick: show }, 'Refresh')),
     h('p', { class: 'note' }, 'Names are those that clusters have in the database. The numbers are of all clusters, whatever rights you have in them.'),
     table('Clusters of the database', columns, all.map((c) => columns.map((column) => column.of(c))), { empty: 'There are no clusters.' }),
     h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl or SQL'),

@@ -6,6 +6,7 @@
 import { ApiError } from './api.js';
 import { h } from './dom.js';
 import { quoted } from './filters.js';
+import { nearest } from './missing.js';
 import { copyable, link } from './pieces.js';
 import { namespaceForm } from './picker.js';
 
@@ -38,7 +39,7 @@ export function explain(error, context, namespaces, retry) {
       if (team) return alert('The cluster does not know you', h('p', {}, 'Your sign-in may have ended. Reload the page to sign in again.'), said, reload);
       return alert('The cluster does not know you', h('p', {}, 'It refuses the credentials of your kubeconfig. Sign in there, and try again.'), said, again);
     case 404:
-      return alert('The cluster does not have this', h('p', {}, 'The object is gone, or this cluster does not serve results.docket.dev (that needs reports in SQLite or PostgreSQL).'), said, again);
+      return missing(error, context, namespaces, said, again);
     case 400:
     case 410:
       return alert('The cluster does not understand this address', said, h('p', {}, h('a', { href: link(context, context.place.page) }, 'Start from the first page')));
@@ -46,8 +47,18 @@ export function explain(error, context, namespaces, retry) {
       return alert('The cluster can\u2019t be reached', said, again);
     default:
       if (error.code) return alert('The cluster could not answer', said, again);
-      return alert('The console is gone', said, h('p', {}, team ? 'Or your sign-in has ended: reload the page.' : 'Has docket console been stopped?'), team ? reload : again);
+      return alert('The console is gone', said, h('p', {}, team ? 'Or your sign-in has ended: reload the page.' : 'Is docket console still running?'), team ? reload : again);
   }
+}
+
+/** Says which of three things is not there: the namespace, an object, or the API of results. */
+function missing({ details }, context, namespaces, ...more) {
+  const { namespace } = context.scope;
+  if (details?.kind === 'namespaces') {
+    return alert(`There is no namespace ${namespace}`, h('p', {}, 'Choose one:'), namespaceForm(context.place, namespaces, nearest(namespace, namespaces)[0] ?? ''), more);
+  }
+  if (details?.name) return alert('Not found', h('p', {}, 'The object is gone.'), more);
+  return alert('This cluster does not serve results', h('p', {}, 'The group results.docket.dev needs Docket with reports in SQLite or PostgreSQL, registered in the cluster.'), more);
 }
 
 /**

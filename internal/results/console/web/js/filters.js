@@ -114,6 +114,10 @@ export function command(kubectl, scope, filters) {
   return words.map(quoted).join(' ');
 }
 
+/** The order of the page where no column is sorted. */
+const ranks = (column, values) => `CASE ${column} ${values.map((value, i) => `WHEN '${value}' THEN ${i}`).join(' ')} ELSE ${values.length} END`;
+const worstInSQL = ` ORDER BY ${ranks('result', outcomes)}, ${ranks('severity', severities.filter(Boolean))}`;
+
 const sqlLiteral = (text) => `'${text.replaceAll("'", "''")}'`;
 const sqlOneOf = (column, values) => (values.length ? `${column} IN (${values.map(sqlLiteral).join(', ')})` : '');
 
@@ -131,7 +135,7 @@ export function sql(scope, filters, cluster = '') {
     ...texts.filter(({ name }) => filters.texts[name]).map(({ name, field }) => `${field.replace('.', '_')} = ${sqlLiteral(filters.texts[name])}`),
     filters.message && `message LIKE ${sqlLiteral(`%${filters.message.replace(/[\\%_]/g, '\\$&')}%`)} ESCAPE '\\'`,
   ].filter(Boolean);
-  return `SELECT * FROM policy_results${conditions.length ? ` WHERE ${conditions.join(' AND ')}` : ''}${filters.sort ? ` ORDER BY ${filters.sort.replace('report.', '').replace('.', '_')}${filters.desc ? ' DESC' : ''}` : ''} LIMIT 100`;
+  return `SELECT * FROM policy_results${conditions.length ? ` WHERE ${conditions.join(' AND ')}` : ''}${filters.sort ? ` ORDER BY ${filters.sort.replace('report.', '').replace('.', '_')}${filters.desc ? ' DESC' : ''}` : worstInSQL} LIMIT 100`;
 }
 
 /**

@@ -1,47 +1,66 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Failures of policies in namespaces.
+// Failures of policies in namespaces; in one namespace, by severity.
 
 import { ask, every } from './api.js';
+import { most } from './counts.js';
 import { count, h } from './dom.js';
 import { oneOf } from './filters.js';
 import { heading, link, inScope } from './pieces.js';
+import { severities, severityBadge, severityName } from './terms.js';
 
 const failing = 'result == "fail"';
 const policies = 24;
 const spaces = 40;
-/** Shades of cells, of which each has the contrast that its text needs. */
-const shades = 5;
+/** Namespaces that are asked about at once: their numbers fit an answer even if several sources have policies of the same names. */
+const atOnce = 20;
+/** The numbers at which shades begin. They are the same on each page; each shade has the contrast that its text needs. */
+const shades = [1, 10, 100, 1000, 10_000];
+
+/** @typedef {{field: string, values: string[], more: boolean, head: (value: string) => any, params: (value: string) => Record<string, string>}} Columns */
 
 /** @param {import('./pieces.js').Context} context */
 export async function heatmap(context) {
   const { scope, signal } = context;
   const top = (by, limit) => ask(scope, { filter: failing, groupBy: by, orderBy: 'results', descending: true, limit }, signal);
-  const [rows, columns] = await Promise.all([top(['policy'], policies), top(['report.namespace'], spaces)]);
+  const [rows, columns] = await Promise.all([top(['policy', 'source'], policies), scope.namespace || scope.outside ? bySeverity : byNamespace(context, top)]);
   const title = heading('Heat map', `Failures of policies ${inScope(scope)}`);
   if (!rows.groups.length) return [title, h('p', { class: 'nothing' }, 'No failures.')];
-  const names = rows.groups.map((g) => g.by.policy);
-  const namespaces = columns.groups.map((g) => g.by['report.namespace']);
-  const { groups } = await ask(scope, {
-    filter: every([failing, oneOf('policy', names), oneOf('report.namespace', namespaces)]), groupBy: ['policy', 'report.namespace'], limit: policies * spaces,
-  }, signal);
-  const cells = new Map(groups.map((g) => [JSON.stringify([g.by.policy, g.by['report.namespace']]), g.results]));
-  const sorted = [...cells.values()].sort((a, b) => a - b);
-  const cell = (policy, namespace) => {
-    const n = cells.get(JSON.stringify([policy, namespace])) ?? 0;
-    // By rank, as one large number would make all others look alike.
-    const shade = n ? Math.ceil((shades * (sorted.lastIndexOf(n) + 1)) / sorted.length) : 0;
-    const to = link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { policy, result: 'fail' });
-    return h('td', { class: `heat heat-${shade}` }, n ? h('a', { href: to, 'aria-label': `${n} failures of ${policy} ${namespace ? `in ${namespace}` : 'outside of namespaces'}` }, count(n)) : h('span', { class: 'muted' }, '0'));
+  const cells = await numbers(context, rows.groups.map((g) => g.by.policy), columns);
+  const cell = ({ policy, source }, value) => {
+    const n = cells.get(JSON.stringify([policy, source, value])) ?? 0;
+    const to = link(context, 'results', { policy, source, result: 'fail', ...columns.params(value) });
+    const where = value || (columns.field === 'severity' ? 'no severity' : 'cluster-scoped reports');
+    return h('td', { class: `heat heat-${shades.filter((from) => n >= from).length}` }, n ? h('a', { href: to, 'aria-label': `${n} failures of ${policy}, ${where}` }, count(n)) : h('span', { class: 'muted' }, '0'));
   };
   const more = [rows.more && `the ${policies} policies`, columns.more && `the ${spaces} namespaces`].filter(Boolean).join(' and ');
   return [
     title,
     more ? h('p', { class: 'note' }, `Shown: ${more} with most failures.`) : null,
-    h('div', { class: 'scroll' }, h('table', { class: 'map' }, h('caption', { class: 'unseen' }, 'Failures by policy and namespace'),
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Policy'), namespaces.map((n) => h('th', { scope: 'col', class: 'number' }, n || 'outside')), h('th', { scope: 'col', class: 'number' }, 'All'))),
-      h('tbody', {}, rows.groups.map((g) => h('tr', {}, h('th', { scope: 'row' }, h('a', { href: link(context, 'policy', { policy: g.by.policy }) }, g.by.policy || 'no policy')),
-        namespaces.map((n) => cell(g.by.policy, n)), h('td', { class: 'number' }, count(g.results))))))),
+    h('p', { class: 'note legend' }, 'Failures: ', shades.map((from, i) => h('span', { class: `heat-${i + 1}` }, i + 1 < shades.length ? `${count(from)}\u2013${count(shades[i + 1] - 1)}` : `${count(from)} or more`))),
+    h('div', { class: 'scroll' }, h('table', { class: 'map' }, h('caption', { class: 'unseen' }, `Failures by policy and ${columns.field === 'severity' ? 'severity' : 'namespace'}, the most first`),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Policy'), columns.values.map((value) => h('th', { scope: 'col', class: 'number' }, columns.head(value))), h('th', { scope: 'col', class: 'number' }, 'All \u25be'))),
+      h('tbody', {}, rows.groups.map(({ by, results }) => h('tr', {}, h('th', { scope: 'row' }, h('a', { href: link(context, 'policy', { policy: by.policy, source: by.source }) }, by.policy || 'no policy')),
+        columns.values.map((value) => cell(by, value)), h('td', { class: 'number' }, count(results))))))),
   ].filter(Boolean);
+}
+
+/** @type {Columns} */
+const bySeverity = { field: 'severity', values: severities, more: false, head: severityBadge, params: (value) => ({ severity: severityName(value) }) };
+
+/** @returns {Promise<Columns>} the namespaces with most failures */
+async function byNamespace(context, top) {
+  const { groups, more } = await top(['report.namespace'], spaces);
+  const params = (namespace) => (namespace ? { namespace } : { outside: '1' });
+  const head = (namespace) => h('a', { href: link(context, 'overview', params(namespace)) }, namespace || 'cluster-scoped');
+  return { field: 'report.namespace', values: groups.map((g) => g.by['report.namespace']), more, head, params };
+}
+
+/** The number of failures by policy, source and value of the columns. */
+async function numbers({ scope, signal }, names, { field, values }) {
+  const parts = [];
+  for (let i = 0; i < values.length; i += atOnce) parts.push(values.slice(i, i + atOnce));
+  const answers = await Promise.all(parts.map((part) => ask(scope, { filter: every([failing, oneOf('policy', names), oneOf(field, part)]), groupBy: ['policy', 'source', field], limit: most }, signal)));
+  return new Map(answers.flatMap(({ groups }) => groups).map(({ by, results }) => [JSON.stringify([by.policy, by.source, by[field] ?? '']), results]));
 }

@@ -72,7 +72,8 @@ async function refresh(view, state) {
   const fresh = await view.read();
   if (!fresh) return;
   if (fresh.error && passing(fresh.error)) {
-    say(view, 'old', `This was read before ${new Date().toLocaleTimeString()}, and can\u2019t be read now: ${fresh.error.message}`);
+    const since = view.main.querySelector('.news.old')?.dataset.since ?? new Date().toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+    say(view, 'old', h('strong', {}, `\u26a0 Disconnected since ${since}.`), ` These numbers are older. ${fresh.error.message}`).dataset.since = since;
     follow(view, state);
     return;
   }
@@ -97,7 +98,9 @@ async function refresh(view, state) {
  */
 function say({ main }, kind, ...content) {
   main.querySelector('.news')?.remove();
-  main.prepend(h('p', { class: `note news ${kind}`, role: 'status' }, content));
+  const said = h('p', { class: `note news ${kind}`, role: 'status' }, content);
+  main.prepend(said);
+  return said;
 }
 
 /** Whether an error may be over soon: a page that somebody may not read any more must go, others may stay. */

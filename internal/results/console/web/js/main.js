@@ -11,6 +11,7 @@ import { follow } from './live.js';
 import { scopePicker } from './picker.js';
 import { address, here, scopeOf, scopeParams } from './router.js';
 import { clusters } from './clusters.js';
+import { fix } from './fix.js';
 import { heatmap } from './heatmap.js';
 import { overview } from './overview.js';
 import { policy } from './policy.js';
@@ -21,10 +22,10 @@ import { resource } from './resource.js';
 import { results } from './results.js';
 import { namespaces as namespacesPage, policies } from './summaries.js';
 
-const pages = { overview, results, heatmap, questions, clusters, question, resource, policies, namespaces: namespacesPage, policy, report };
-const inMenu = { overview: 'Overview', results: 'Results', policies: 'Policies', heatmap: 'Heat map', questions: 'Questions', clusters: 'Clusters' };
+const pages = { overview, fix, results, heatmap, questions, clusters, question, resource, policies, namespaces: namespacesPage, policy, report };
+const inMenu = { overview: 'Overview', fix: 'Fix first', results: 'Results', policies: 'Policies', heatmap: 'Heat map', questions: 'Questions', clusters: 'Clusters' };
 /** The pages that are about a scope which one chooses. */
-const scoped = ['overview', 'results', 'heatmap', 'questions', 'question', 'policies', 'namespaces', 'policy'];
+const scoped = ['overview', 'fix', 'results', 'heatmap', 'questions', 'question', 'policies', 'namespaces', 'policy'];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const status = /** @type {HTMLElement} */ (document.getElementById('status'));
@@ -49,7 +50,7 @@ function showBar(place) {
     h('a', { class: 'brand', href: address('overview', scopeParams(scope)) }, 'Docket'),
     menu,
     scoped.includes(place.page) ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
-    mark, h('span', { class: 'cluster', title: person ? `Signed in as ${person}` : info.cluster }, [person, cluster].filter(Boolean).join(' \u00b7 ')),
+    mark, h('span', { class: 'cluster', title: person ? `Signed in as ${person}` : info.cluster }, [person, cluster && `context: ${cluster}`].filter(Boolean).join(' \u00b7 ')),
   );
 }
 

@@ -3,14 +3,20 @@
 
 // Where failures are: by severity, namespace, policy and source.
 
-import { ask } from './api.js';
+import { ask, askBriefly } from './api.js';
 import { count, h } from './dom.js';
+import { findingList, worstFindings } from './fix.js';
 import { bars, heading, link, inScope, tiles } from './pieces.js';
 import { sinceOpened } from './since.js';
 import { severities, severityBadge, worse } from './terms.js';
 
 const failing = 'result == "fail"';
 const longest = 10;
+/** Findings that are shown at once, and days. */
+const foremost = 5;
+const shownDays = 14;
+/** By the time that results state; it may be in the future, where a clock is wrong. */
+const lastDay = 'timestamp >= now - duration("24h")';
 /** Policies whose failures are compared with those of before. */
 const compared = 1000;
 
@@ -18,18 +24,22 @@ const compared = 1000;
 export async function overview(context) {
   const { scope, signal } = context;
   const top = (by, limit = longest) => ask(scope, { filter: failing, groupBy: by, orderBy: 'results', descending: true, limit }, signal);
-  const [all, severe, policies, sources, spaces] = await Promise.all([
+  const [first, days, recent, all, severe, policies, sources, spaces] = await Promise.all([
+    worstFindings(scope, foremost, signal), askBriefly(scope, { filter: failing, groupBy: ['day'] }, signal),
+    askBriefly(scope, { filter: `${failing} && ${lastDay}`, limit: 1 }, signal),
     ask(scope, { groupBy: ['result'] }, signal), top(['severity'], 100), top(['policy', 'source'], compared), top(['source']),
     scope.namespace || scope.outside ? null : top(['report.namespace']),
   ]);
   const fails = all.groups.find((g) => g.by.result === 'fail')?.results ?? 0;
   const news = sinceOpened(link(context, ''), numbers(context, all, policies), context.show);
-  if (!all.groups.length) return [heading('Overview', inScope(scope)), news, h('p', { class: 'nothing' }, 'There are no results. No engine has written a report here that you may read.')].filter(Boolean);
+  if (!all.groups.length) return [heading('Overview', inScope(scope)), news, h('p', { class: 'nothing' }, 'There are no results: no engine has written a report here that you may read. To see some: ', h('code', {}, 'docket up --demo'), ', Kyverno, Trivy, or ', h('code', {}, 'docket-controller scan --to'), '.')].filter(Boolean);
   const more = (answer, what) => (answer.more || answer.groups.length > longest ? [`The ${longest} ${what} with most failures.`] : null);
   return [
     heading('Overview', `${count(fails)} ${fails === 1 ? 'failure' : 'failures'} ${inScope(scope)}`),
     tiles(all.groups, (result) => link(context, 'results', { result })),
     news,
+    fails && first ? h('section', { class: 'card first' }, h('h2', {}, 'Fix first'), findingList(context, first.findings),
+      first.more ? h('p', { class: 'more' }, h('a', { href: link(context, 'fix') }, 'More of them')) : null) : null,
     h('div', { class: 'cards' },
       h('div', { class: 'stack' }, bars('Failures by severity', severe.groups.sort((a, b) => worse(a.by, b.by)).map(({ by, results }) => ({
         label: severityBadge(by.severity), value: results, kind: severities.includes(by.severity) ? by.severity : '',
@@ -37,15 +47,28 @@ export async function overview(context) {
       }))),
       bars('Failures by source', sources.groups.map(({ by, results }) => ({
         label: by.source || 'no source', value: results, href: link(context, 'results', { result: 'fail', source: by.source }),
-      })), { more: more(sources, 'sources') })),
+      })), { more: more(sources, 'sources') }), days ? byDay(context, days, recent) : null),
       spaces && bars('Failures by namespace', spaces.groups.map(({ by, results }) => ({
-        label: by['report.namespace'] || 'outside of namespaces', value: results,
+        label: by['report.namespace'] || 'cluster-scoped', value: results,
         href: link(context, 'results', { result: 'fail', ...(by['report.namespace'] ? { namespace: by['report.namespace'] } : { outside: '1' }) }),
       })), { more: more(spaces, 'namespaces') }),
       bars('Failures by policy', policies.groups.slice(0, longest).map(({ by, results }) => ({
         label: [by.policy || 'no policy', h('small', {}, by.source)], value: results, href: link(context, 'policy', { policy: by.policy, source: by.source }),
       })), { more: more(policies, 'policies') })),
   ].filter(Boolean);
+}
+
+/** Failures by the day of their timestamp: the last ones, and those before together. */
+function byDay(context, { groups, more }, recent) {
+  const dated = groups.filter(({ by }) => by.day).sort((a, b) => (a.by.day < b.by.day ? 1 : -1));
+  const after = (day) => new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString();
+  const of = (day) => link(context, 'question', {
+    title: `Failures of ${day}`, filter: `${failing} && timestamp >= timestamp("${day}T00:00:00Z") && timestamp < timestamp("${after(day).slice(0, 19)}Z")`, sort: 'timestamp', desc: '1',
+  });
+  const fresh = recent?.groups[0]?.results ?? 0;
+  const newest = h('a', { href: link(context, 'question', { title: 'Failures of the last 24 hours', filter: `${failing} && ${lastDay}`, sort: 'timestamp', desc: '1' }) }, `${count(fresh)} in the last 24 hours`);
+  const left = more || dated.length > shownDays ? ` The last ${shownDays} days that have any.` : '';
+  return bars('Failures by day', dated.slice(0, shownDays).map(({ by, results }) => ({ label: by.day, value: results, href: of(by.day) })), { more: [newest, left], empty: 'No failure states a time.' });
 }
 
 /** @returns {import('./since.js').Numbers} */

@@ -30,7 +30,7 @@ export function scopePicker(place, namespaces) {
   const everything = namespace && !namespaces.includes(namespace) ? [namespace, ...namespaces] : namespaces;
   const options = [
     h('option', { value: '' }, 'All namespaces'),
-    h('option', { value: '/', selected: place.params.has('outside') }, 'Outside of namespaces'),
+    h('option', { value: '/', selected: place.params.has('outside') }, 'Cluster-scoped'),
     ...everything.map((name) => h('option', { value: name, selected: name === namespace }, name)),
   ];
   const select = h('select', {

@@ -30,7 +30,7 @@ export const link = (context, page, params = {}) => address(page, { ...scopePara
  */
 export function inScope(scope) {
   const clusters = scope.fleet ? ' of all clusters' : '';
-  if (scope.outside) return `outside of namespaces${clusters}`;
+  if (scope.outside) return `in cluster-scoped reports${clusters}`;
   return (scope.namespace ? `in namespace ${scope.namespace}` : 'in all namespaces') + clusters;
 }
 
@@ -55,7 +55,9 @@ export function table(caption, columns, rows, options = {}) {
     const properties = { class: classOf(columns[i]), 'data-title': columns[i].title };
     return i === 0 ? h('th', { scope: 'row', role: 'rowheader', ...properties }, cell) : h('td', { role: 'cell', ...properties }, cell);
   })));
-  return h('div', { class: 'scroll' }, h('table', { role: 'table' },
+  const numeric = columns.length > 1 && columns.slice(1).every((c) => c.number);
+  // Numbers stay a table on narrow screens: the keyboard has to reach what scrolls.
+  return h('div', { class: 'scroll', ...(numeric ? { tabindex: '0', role: 'group', 'aria-label': caption } : {}) }, h('table', { role: 'table', class: numeric ? 'numeric' : null },
     h('caption', { class: 'unseen' }, caption),
     h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, head)), h('tbody', { role: 'rowgroup' }, body)));
 }
@@ -92,13 +94,25 @@ export const linked = (leads, href, text) => (leads ? h('a', { href }, text) : h
  * @param {boolean} leads
  */
 export function subjectCell({ subject, metadata }, leads) {
-  const where = metadata.namespace ?? 'outside of namespaces';
+  const where = metadata.namespace ?? 'cluster-scoped';
   if (!subject?.kind && !subject?.name) return [h('span', { class: 'muted' }, 'no resource'), h('small', {}, where)];
   const scope = metadata.namespace ? { namespace: metadata.namespace } : { outside: '1' };
   return [
     linked(leads, address('resource', { ...scope, kind: subject.kind, name: subject.name }), subject.name || 'no name'),
     h('small', {}, [subject.kind, where].filter(Boolean).join(' \u00b7 ')),
   ];
+}
+
+/**
+ * A resource that groups of results are about.
+ * @param {Context} context
+ * @param {Record<string, string>} by fields of the subject
+ */
+export function resourceLink(context, by) {
+  const [kind, namespace, name] = ['subject.kind', 'subject.namespace', 'subject.name'].map((field) => by[field] ?? '');
+  if (!name) return h('span', { class: 'muted' }, kind || 'no resource');
+  const scope = namespace || context.scope.outside ? { namespace, outside: !namespace } : context.scope;
+  return [linked(!context.scope.fleet, link({ ...context, scope }, 'resource', { kind, name }), name), h('small', {}, [kind, namespace].filter(Boolean).join(' \u00b7 '))];
 }
 
 /**

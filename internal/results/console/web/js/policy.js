@@ -32,10 +32,10 @@ export async function policy(context) {
     h('p', {}, `${count(fail)} of ${count(total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails'),
       fail ? [' \u00b7 ', h('a', { href: link(context, 'question', refused(name, filter)) }, 'Which resources would be refused if it were enforced?')] : null),
     h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', 'report.namespace', spaces,
-      (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'))),
+      (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'cluster-scoped'))),
     h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', 'rule', rules,
       (rule) => h('a', { href: link(context, 'results', { ...of, rule, result: 'fail' }) }, rule || 'no rule'))),
-    h('section', {}, h('h2', {}, 'What failures say'), said ? messageTable(said) : h('p', { class: 'more' }, 'There are too many failures to count their messages at once. ',
+    h('section', {}, h('h2', {}, 'Failure messages'), said ? messageTable(said) : h('p', { class: 'more' }, 'There are too many failures to count their messages at once. ',
       h('a', { href: link(context, 'question', spoken(name, filter)) }, 'Count them all the same'))),
   ].filter(Boolean);
 }

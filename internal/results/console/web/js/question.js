@@ -8,7 +8,7 @@ import { most, pivot } from './counts.js';
 import { age, count, folded, h } from './dom.js';
 import { question as command } from './filters.js';
 import { fleetRights } from './fleet.js';
-import { copyable, heading, inScope, link, linked, table } from './pieces.js';
+import { copyable, heading, inScope, link, linked, resourceLink, table } from './pieces.js';
 import { resultTable } from './results.js';
 import { outcome, outcomes, passRate, severities, severityBadge, severityName } from './terms.js';
 
@@ -51,6 +51,7 @@ export async function question(page) {
   const context = { ...page, scope };
   const parts = [heading(params.get('title') || 'Question', inScope(scope)), form(context, asked, asked.fleet || (await fleetRights()).ask)];
   const spec = specOf(asked, params);
+  if (!asked.filter && !asked.by.length && !asked.sort && !params.has('title')) return parts; // Nothing is asked yet.
   try {
     parts.push(...await (asked.sort ? single(context, asked, spec) : groups(context, asked, spec)));
   } catch (error) {
@@ -86,21 +87,26 @@ async function single(context, asked, spec) {
 /** The answer that is numbers. */
 async function groups(context, asked, spec) {
   const answer = await ask(context.scope, spec, context.signal);
-  const byColumns = asked.by.map((name) => ({ title: title(name), name: name.startsWith('subject') || name === 'policy', wide: name === 'message' }));
+  // The parts of a resource are one cell, which leads to it.
+  const whole = ['subject.kind', 'subject.namespace', 'subject.name'].every((name) => asked.by.includes(name));
+  const fieldsOf = asked.by.filter((name) => !whole || name === 'subject.name' || !name.startsWith('subject.'));
+  const byColumns = fieldsOf.map((name) => ({ title: whole && name === 'subject.name' ? 'Resource' : title(name), name: name.startsWith('subject') || name === 'policy', wide: name === 'message' }));
+  const byCells = (by) => fieldsOf.map((name) => (whole && name === 'subject.name' ? resourceLink(context, by) : cell(context, name, by)));
   if (asked.columns) {
     const { values, rows } = columnsIn(asked, answer);
     const more = answer.more ? h('p', { class: 'note' }, `The first ${count(rows.length)} rows by name: there are more, which are not shown. Filter for fewer.`) : null;
     const share = values.includes('pass') && values.includes('fail');
     const columns = [...byColumns, ...values.map((value) => ({ title: value || 'none', number: true })), ...(share ? [{ title: 'Pass rate', number: true }] : [])];
     return [more, table('Answer', columns, rows.map(({ by, numbers: n }) => [
-      ...asked.by.map((name) => cell(context, name, by)), ...values.map((value) => count(n.get(value) ?? 0)), ...(share ? [passRate(n.get('pass') ?? 0, n.get('fail') ?? 0)] : []),
-    ]), { empty: 'There is nothing like that.' })];
+      ...byCells(by), ...values.map((value) => count(n.get(value) ?? 0)), ...(share ? [passRate(n.get('pass') ?? 0, n.get('fail') ?? 0)] : []),
+    ]), { empty: 'No results.' })];
   }
   const more = answer.more ? h('p', { class: 'note' }, `The first ${count(answer.groups.length)} rows by ${asked.order ? title(asked.order).toLowerCase() : 'name'}: there are more.`) : null;
-  const columns = [...byColumns, { title: 'Results', number: true }, ...asked.number.flatMap((name) => [{ title: title(name), number: true }, ...(name === 'clusters' ? [{ title: 'Their names' }] : [])])];
+  const counted = answer.groups.some((group) => group.results !== 1) || !asked.by.length;
+  const columns = [...byColumns, ...(counted ? [{ title: 'Results', number: true }] : []), ...asked.number.flatMap((name) => [{ title: title(name), number: true }, ...(name === 'clusters' ? [{ title: 'Their names' }] : [])])];
   return [more, table('Answer', columns, answer.groups.map((group) => [
-    ...asked.by.map((name) => cell(context, name, group.by)), resultsLink(context, asked, group), ...asked.number.flatMap((name) => numberCells(name, group)),
-  ]), { empty: 'There is nothing like that.' })];
+    ...byCells(group.by), ...(counted ? [resultsLink(context, asked, group)] : []), ...asked.number.flatMap((name) => numberCells(name, group)),
+  ]), { empty: 'No results.' })];
 }
 
 const title = (field) => {
@@ -125,7 +131,7 @@ function cell(context, name, by) {
     case 'severity': return severityBadge(value);
     case 'message': return folded(value || 'no message');
     case 'policy': return linked(!context.scope.fleet, link(context, 'policy', { policy: value, source: by.source }), value || 'no policy');
-    case 'report.namespace': return value || 'outside of namespaces';
+    case 'report.namespace': return value || 'cluster-scoped';
     default: return value || h('span', { class: 'muted' }, '\u2013');
   }
 }
@@ -181,16 +187,17 @@ function form(context, asked, fleet) {
     h('label', { class: 'whole' }, 'Which results, in CEL', h('input', {
       name: 'filter', value: asked.filter, placeholder: 'result == "fail" && severity in ["critical", "high"]', autocomplete: 'off', spellcheck: 'false', 'data-search': true,
     })),
-    h('details', { class: 'texts', open: !asked.by.length && !asked.sort }, h('summary', {}, 'What to show of them'),
-      h('fieldset', {}, h('legend', {}, 'Count by'), boxes('by', by, asked.by)),
+    h('details', { class: 'texts', open: !asked.by.length && !asked.sort }, h('summary', {}, 'Group and sort'),
+      h('fieldset', {}, h('legend', {}, 'Count by'), boxes('by', by.filter((name) => !name.includes('.')), asked.by)), h('fieldset', {}, h('legend', {}, 'of the resource'), boxes('by', by.filter((name) => name.startsWith('subject.')), asked.by)),
+      h('fieldset', {}, h('legend', {}, 'of the report'), boxes('by', by.filter((name) => name.startsWith('report.')), asked.by)),
       h('fieldset', {}, h('legend', {}, 'Count also'), boxes('number', numbers, asked.number)),
       h('div', { class: 'fields' },
         text('own', 'Count by a property', own[0] ?? '', 'properties["score"]'),
         text('having', 'Only groups with', asked.having, 'subjects >= 2'),
-        choose('columns', 'A column for each', [['', 'nothing'], ['result', 'result'], ['severity', 'severity']], asked.columns),
+        choose('columns', 'One column for each', [['', 'nothing'], ['result', 'result'], ['severity', 'severity']], asked.columns),
         choose('order', 'Order', [['', 'as counted by'], ...orders.map((name) => [name, title(name)])], asked.order),
-        choose('sort', 'Or single results by', [['', 'none'], ['timestamp', 'time'], ['severity', 'severity'], ['policy', 'policy'], ['report.namespace', 'namespace'], ['subject.name', 'name']], asked.sort),
-        h('label', { class: 'choice' }, h('input', { type: 'checkbox', name: 'desc', value: '1', checked: asked.desc }), 'Largest or newest first'))),
+        choose('sort', 'List single results, by', [['', 'none'], ['timestamp', 'time'], ['severity', 'severity'], ['policy', 'policy'], ['report.namespace', 'namespace'], ['subject.name', 'name']], asked.sort),
+        h('label', { class: 'choice' }, h('input', { type: 'checkbox', name: 'desc', value: '1', checked: asked.desc }), 'Descending'))),
     h('p', { class: 'actions' }, h('button', {}, 'Ask'), fleet ? [' ', h('select', { name: 'fleet', 'aria-label': 'Of which clusters' },
       h('option', { value: '' }, 'of this cluster'), h('option', { value: '1', selected: asked.fleet }, 'of all clusters'))] : null)));
   return element;

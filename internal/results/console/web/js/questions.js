@@ -28,7 +28,7 @@ const known = [
   ]],
   ['Who and why', [
     ['Who produces the results?', { by: ['source'], columns: 'result' }],
-    ['Which messages do people read most often?', { filter: 'result in ["fail", "error"] && message != ""', by: ['source', 'message'], ...most }],
+    ['Which messages are most frequent?', { filter: 'result in ["fail", "error"] && message != ""', by: ['source', 'message'], ...most }],
     ['Which rules can\u2019t be evaluated, and why?', { filter: 'result == "error"', by: ['source', 'policy', 'rule', 'message'], ...most }],
     ['Which reports are older than a day?', { filter: 'report.created < now - duration("24h")', by: ['report.namespace', 'report.kind', 'report.name'] }],
   ]],

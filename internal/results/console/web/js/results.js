@@ -26,7 +26,8 @@ export async function results(context) {
   const number = Number(place.params.get('page')) || 1;
   const first = (number - 1) * pageSize;
   const shown = page.items.length ? `${count(first + 1)}\u2013${count(first + page.items.length)} of ` : '';
-  const worst = filters.sort ? [', ', h('a', { href: link(context, 'results', withParams(place, { sort: '', desc: '' })) }, 'the worst first')] : ', the worst first';
+  const order = { 'subject.name': 'name', timestamp: 'age' }[filters.sort] ?? filters.sort;
+  const worst = filters.sort ? [`, sorted by ${order} \u00b7 `, h('a', { href: link(context, 'results', withParams(place, { sort: '', desc: '' })) }, 'worst first')] : ', the worst first';
   return [
     heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} ${inScope(scope)}`, worst),
     form(context, filters),
@@ -100,7 +101,7 @@ function form(context, filters) {
   h('fieldset', {}, h('legend', {}, 'Severity'), severities.map((name) => choice('severity', severityName(name), severityName(name), filters.severities.includes(name)))),
   h('details', { class: 'texts', open: matchMedia('(min-width: 48rem)').matches || Object.values(filters.texts).some(Boolean) || Boolean(filters.message) }, h('summary', {}, 'More filters'),
     h('div', { class: 'fields' }, texts.map((text) => textFilter(context, filters, text, apply)),
-      h('label', {}, 'Message has', h('input', { name: 'message', value: filters.message, autocomplete: 'off', spellcheck: 'false', onchange: apply })),
+      h('label', {}, 'Message contains', h('input', { name: 'message', value: filters.message, autocomplete: 'off', spellcheck: 'false', onchange: apply })),
       h('p', { class: 'actions' }, h('button', {}, 'Filter'), ' ', h('a', { href: link(context, 'results') }, 'Clear'))))));
   return element;
 }
