@@ -127,7 +127,7 @@ func TestLive(t *testing.T) {
 	p.do(chromedp.WaitVisible(".live"))
 	p.answers(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 	p.remove("hostile")
-	p.until(".news", "can’t be read now")
+	p.until(".news", "Disconnected since")
 	p.wants("Failures by severity")
 	p.answers(0, "")
 	p.do(chromedp.WaitNotPresent(".news"), chromedp.WaitVisible(".live"))

@@ -216,12 +216,14 @@ func TestCommands(t *testing.T) {
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	p := visit(t, nil)
+	const worst = `CASE result WHEN 'fail' THEN 0 WHEN 'error' THEN 1 WHEN 'warn' THEN 2 WHEN 'skip' THEN 3 WHEN 'pass' THEN 4 ELSE 5 END, ` +
+		`CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 WHEN 'low' THEN 3 WHEN 'info' THEN 4 ELSE 5 END`
 	for params, want := range map[string]string{
-		"":                     `SELECT * FROM policy_results WHERE result IN ('fail', 'error', 'warn') LIMIT 100`,
-		"result=all":           `SELECT * FROM policy_results LIMIT 100`,
-		"outside=1&result=all": `SELECT * FROM policy_results WHERE namespace = '' LIMIT 100`,
+		"":                     `SELECT * FROM policy_results WHERE result IN ('fail', 'error', 'warn') ORDER BY ` + worst + ` LIMIT 100`,
+		"result=all":           `SELECT * FROM policy_results ORDER BY ` + worst + ` LIMIT 100`,
+		"outside=1&result=all": `SELECT * FROM policy_results WHERE namespace = '' ORDER BY ` + worst + ` LIMIT 100`,
 		"namespace=shop&result=all&severity=none&kind=Pod&policy=" + url.QueryEscape(quotes): `SELECT * FROM policy_results ` +
-			`WHERE namespace = 'shop' AND severity IN ('') AND subject_kind = 'Pod' AND policy = 'it''s "a\b", c=d' LIMIT 100`,
+			`WHERE namespace = 'shop' AND severity IN ('') AND subject_kind = 'Pod' AND policy = 'it''s "a\b", c=d' ORDER BY ` + worst + ` LIMIT 100`,
 	} {
 		got := eval[string](p, `Promise.all([import('/js/filters.js'), import('/js/router.js')]).then(([f, r]) => {
 			const params = new URLSearchParams(%q);

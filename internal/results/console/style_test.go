@@ -25,7 +25,7 @@ import (
 )
 
 // largest bounds the files that a browser loads, in bytes.
-const largest = 128 << 10
+const largest = 160 << 10
 
 // wantedContrast is that of WCAG 2.2 AA for text.
 const wantedContrast = 4.5

@@ -114,8 +114,8 @@ func TestTroubleWhileOpen(t *testing.T) {
 		p.do(chromedp.Click(`nav a[href^="#/heatmap"]`), chromedp.WaitVisible(".problem"))
 		p.wants(test.says...)
 		p.sound()
-		if menu := eval[int](p, "document.querySelectorAll('nav a').length"); menu != 4 {
-			t.Errorf("%s: the menu has %d pages, want 4", name, menu)
+		if menu := eval[int](p, "document.querySelectorAll('nav a').length"); menu != 6 {
+			t.Errorf("%s: the menu has %d pages, want 6", name, menu)
 		}
 		cluster.mood.Store(nil)
 		next := `nav a[href^="#/overview"]`

@@ -337,16 +337,15 @@ func (w *world) at(gvr schema.GroupVersionResource, namespace string) dynamic.Re
 }
 
 // create writes an object that is deleted when the test ends, if not before.
-func (w *world) create(tb testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) *unstructured.Unstructured {
+func (w *world) create(tb testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) {
 	tb.Helper()
-	created := testkit.Must(w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{}))(tb)
+	testkit.Must(w.at(gvr, object.GetNamespace()).Create(tb.Context(), object, metav1.CreateOptions{}))(tb)
 	tb.Cleanup(func() {
 		err := w.at(gvr, object.GetNamespace()).Delete(context.WithoutCancel(tb.Context()), object.GetName(), metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			tb.Error(err)
 		}
 	})
-	return created
 }
 
 func (w *world) configMap(tb testing.TB, name string, data map[string]any) {

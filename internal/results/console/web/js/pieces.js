@@ -50,7 +50,7 @@ export const heading = (title, ...more) => h('div', { class: 'heading' }, h('h1'
 export function table(caption, columns, rows, options = {}) {
   if (!rows.length) return h('p', { class: 'nothing' }, options.empty ?? 'Nothing here.');
   const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.rest && 'rest', column.name && 'name'].filter(Boolean).join(' ') || null;
-  const head = columns.map((c) => h('th', { scope: 'col', role: 'columnheader', class: classOf(c), 'aria-sort': c.sorted || null }, c.href ? h('a', { href: c.href }, c.title) : c.title));
+  const head = columns.map((c) => h('th', { scope: 'col', role: 'columnheader', class: classOf(c), 'data-title': c.title, 'aria-sort': c.sorted || null }, c.href ? h('a', { href: c.href }, c.title) : c.title));
   const body = rows.map((cells) => h('tr', { role: 'row' }, cells.map((cell, i) => {
     const properties = { class: classOf(columns[i]), 'data-title': columns[i].title };
     return i === 0 ? h('th', { scope: 'row', role: 'rowheader', ...properties }, cell) : h('td', { role: 'cell', ...properties }, cell);
