@@ -87,9 +87,7 @@ func installVersions(t *testing.T, c *harness.Cluster, further map[string][]stri
 // removeVersions deletes the CRDs, and returns when nothing of them is served.
 func removeVersions(t *testing.T, c *harness.Cluster) {
 	t.Helper()
-	for _, kind := range registry.Kinds() {
-		c.Kubectl(t, "default").Run(t, "delete", "--ignore-not-found", "--timeout=50s", "crd", kind.Resource+"."+kind.GroupVersion().Group)
-	}
+	c.RemoveCRDs(t)
 	waitUntil(t, "the versions of the CRDs are gone", func() bool {
 		_, err := c.Client(t).Discovery().ServerResourcesForGroupVersion("wgpolicyk8s.io/v1beta1")
 		return err != nil
