@@ -294,7 +294,7 @@ func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error)
 	loader := kubeconfigLoader(f.kubeconfig, name)
 	config, err := loader.ClientConfig()
 	if err != nil {
-		if name != "" {
+		if name != "" && strings.HasPrefix(err.Error(), "context ") {
 			return nil, "", cli.Usage(fmt.Errorf("--context: %w", err))
 		}
 		return nil, "", fmt.Errorf("--kubeconfig: %w", err)

@@ -44,7 +44,7 @@ func apiError(operation string, err error) error {
 		return apierrors.NewTimeoutError(operation+": the request ended or the connection to the database was lost before the change was confirmed; "+
 			"it may or may not have happened", 0)
 	case errors.Is(err, engine.ErrFull):
-		return failure(http.StatusInsufficientStorage, metav1.StatusReasonInternalError, operation+": the database has no space left: writes and deletes fail until its disk is enlarged", 0)
+		return failure(http.StatusInsufficientStorage, metav1.StatusReasonInternalError, operation+": the database has no space left: writes and deletes fail until it has more: its disk, or max_bytes of SQLite", 0)
 	case errors.Is(err, engine.ErrTooLarge):
 		return apierrors.NewRequestEntityTooLargeError(operation + ": the object is larger than the database can store")
 	case errors.Is(err, engine.ErrReadOnly):

@@ -56,6 +56,7 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 		"--webhook-timeout: 1m0s":                                  func(o *Options) { o.WebhookTimeout = time.Minute },
 		"--webhook-client-names: says nothing without":             func(o *Options) { o.Admission, o.WebhookClientNames = true, []string{"a"} },
 		"--webhook-service: is required":                           func(o *Options) { o.Admission, o.WebhookService = true, "" },
+		"--webhook-service: is required to register":               func(o *Options) { o.Admission, o.WebhookService, o.WebhookCertDir = true, "", "/certificates" },
 	} {
 		options := NewOptions()
 		change(options)

@@ -192,8 +192,8 @@ func (o *AdmissionOptions) validate() []error {
 	if o.Admission && o.WebhookClientCA == "" && len(o.WebhookClientNames) > 0 {
 		bad("--webhook-client-names: says nothing without --webhook-client-ca-file; give both")
 	}
-	if o.Admission && o.WebhookCertDir == "" && o.WebhookService == "" && o.WebhookURL == "" {
-		bad("--webhook-service: is required for certificates in a Secret; or give files with --webhook-cert-dir")
+	if o.Admission && o.WebhookService == "" && o.WebhookURL == "" {
+		bad("--webhook-service: is required to register the webhook; or give --webhook-url")
 	}
 	if o.WebhookTimeout < minWebhookTimeout || o.WebhookTimeout > maxWebhookTimeout {
 		bad("--webhook-timeout: %v is not from %v to %v", o.WebhookTimeout, minWebhookTimeout, maxWebhookTimeout)

@@ -118,7 +118,7 @@ func (w *Writer) next(ctx context.Context) (*reportState, uint64, time.Time, <-c
 	w.compactChunk(now)
 	p.take()
 	w.journal.warnBeforeDeletingAll(ctx)
-	if !now.Before(w.observeAt) { // It looks at all that waits.
+	if len(p.dirty) == 0 || !now.Before(w.observeAt) { // It looks at all that waits.
 		p.observeQueue(now)
 		w.observeAt = now.Add(time.Second)
 	}

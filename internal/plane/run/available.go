@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -25,8 +24,8 @@ import (
 // without.
 const documentsGrace = 10 * time.Second
 
-// waitAvailable returns when the endpoint's aggregator reaches the server of all group versions. By then discovery has
-// their resources. Each change of what the aggregator reports is written to the notes.
+// waitAvailable returns when the endpoint's aggregator reaches the server of all group versions. Each change of what
+// the aggregator reports is written to the notes.
 func (r *registration) waitAvailable(ctx context.Context) error {
 	for _, version := range r.versions {
 		said := "the endpoint has not checked it yet"
@@ -110,20 +109,25 @@ func (r *registration) announce(ctx context.Context) error {
 	return err
 }
 
-// resources asks the endpoint what a group version has. Another replica of the endpoint than the one that was asked
-// before may not know it yet: the answer is 404 or 503 until it has caught up.
+// resources returns what a group version has once the discovery of the whole endpoint has it: kubectl keeps that for
+// hours. Another replica than the one that reached the server may not have it yet.
 func (r *registration) resources(ctx context.Context, version schema.GroupVersion) (*metav1.APIResourceList, error) {
 	var list *metav1.APIResourceList
 	var last error
 	err := wait.PollUntilContextCancel(ctx, askInterval, true, func(context.Context) (bool, error) {
-		list, last = r.endpoint.core.Discovery().ServerResourcesForGroupVersion(version.String())
-		if apierrors.IsNotFound(last) || apierrors.IsServiceUnavailable(last) {
-			return false, nil
+		var lists []*metav1.APIResourceList
+		// An error may be about other servers.
+		_, lists, last = r.endpoint.core.Discovery().ServerGroupsAndResources()
+		at := slices.IndexFunc(lists, func(l *metav1.APIResourceList) bool {
+			return l.GroupVersion == version.String() && len(l.APIResources) > 0
+		})
+		if at >= 0 {
+			list = lists[at]
 		}
-		return true, last
+		return at >= 0, nil
 	})
-	if ctx.Err() != nil {
+	if err != nil {
 		return nil, errors.Join(err, last)
 	}
-	return list, err
+	return list, nil
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // answering returns the registration of a server at an endpoint that gives one answer about its servers after the
@@ -98,5 +100,39 @@ func TestOtherEndpoint(t *testing.T) {
 	err := NewOptions().chooseName(t.Context(), r.endpoint, &strings.Builder{})
 	if err == nil || !strings.Contains(err.Error(), "is not a docket gateway") {
 		t.Errorf("got %v", err)
+	}
+}
+
+const (
+	discoveryType   = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	notYetDiscovery = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[
+		{"metadata":{"name":"things.example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`
+	fullDiscovery = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[
+		{"metadata":{"name":"things.example.com"},"versions":[{"version":"v1","freshness":"Current","resources":[
+		{"resource":"things","responseKind":{"group":"","version":"","kind":"Thing"},"scope":"Namespaced","verbs":["get"]}]}]},
+		{"metadata":{"name":"others.example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`
+)
+
+// TestDiscoveryIsWaitedFor: a server is announced once discovery has its kinds, whatever it says of other servers.
+func TestDiscoveryIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	endpointServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", discoveryType)
+		switch {
+		case r.URL.Path == "/api":
+			_, _ = w.Write([]byte(`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`))
+		case asked.Add(1) < 3:
+			_, _ = w.Write([]byte(notYetDiscovery))
+		default:
+			_, _ = w.Write([]byte(fullDiscovery))
+		}
+	}))
+	t.Cleanup(endpointServer.Close)
+	core := testkit.Must(kubernetes.NewForConfig(&rest.Config{Host: endpointServer.URL}))(t)
+	r := &registration{endpoint: &endpoint{core: core}}
+	list, err := r.resources(t.Context(), schema.GroupVersion{Group: "things.example.com", Version: "v1"})
+	if err != nil || asked.Load() < 3 || len(list.APIResources) != 1 || list.APIResources[0].Name != "things" {
+		t.Errorf("asked %d times, want at least 3; got %v, %v", asked.Load(), list, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// longestName is the limit for a Service.
+	// longestName is the limit for the name of a Service in an APIService.
 	longestName = 63
 	// aliveTimeout is enough for a server on this machine.
 	aliveTimeout = time.Second
@@ -63,7 +63,7 @@ func isAlive(ctx context.Context, address string) bool {
 	return true
 }
 
-// nameOf makes the name of a Service from that of a program.
+// nameOf makes the name in an APIService from that of a program.
 func nameOf(command string) string {
 	base := strings.TrimSuffix(filepath.Base(command), ".exe")
 	name := strings.Map(func(r rune) rune {

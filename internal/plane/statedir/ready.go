@@ -21,8 +21,11 @@ func Attend(ctx context.Context, greet func(context.Context) error, servers ...f
 	group, ctx := errgroup.WithContext(ctx)
 	for _, serve := range servers {
 		group.Go(func() error {
-			defer stop()
-			return serve(ctx)
+			err := serve(ctx)
+			if err == nil {
+				stop() // After an error, the group ends the others, and has that error.
+			}
+			return err
 		})
 	}
 	group.Go(func() error {

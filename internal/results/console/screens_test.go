@@ -104,6 +104,16 @@ func TestScreens(t *testing.T) {
 		return cluster
 	})
 	p.do(still())
+	t.Run("findings unfold", func(t *testing.T) {
+		own := *p
+		own.T = t
+		p := &own
+		p.open("#/fix")
+		if n := eval[int](p, `(() => { const all = [...document.querySelectorAll('.finding')]; all.forEach((finding) => { finding.open = true; }); return all.length; })()`); n == 0 {
+			t.Fatal("nothing is to be fixed")
+		}
+		p.do(poll(`[...document.querySelectorAll('.finding')].every((finding) => finding.querySelector('.resources a'))`))
+	})
 	seen := sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "docket-screens-") }) //nolint:usetesting // It stays.
 	for _, s := range screens() {
 		t.Run(s.name, func(t *testing.T) {

@@ -133,7 +133,7 @@ func TestAccessible(t *testing.T) {
 	script := testkit.Must(axe())(t)
 	p, cluster := visitMoody(t, nil)
 	for _, hash := range []string{
-		"#/overview", "#/results?namespace=shop&policy=no-root&result=all&sort=policy", "#/results?namespace=quiet", "#/heatmap", "#/questions", "#/clusters", "#/question?fleet=1&by=policy&number=clusters", "#/question?fleet=1&sort=timestamp",
+		"#/overview", "#/results?namespace=shop&policy=no-root&result=all&sort=policy", "#/results?namespace=quiet", "#/fix", "#/policies", "#/namespaces", "#/heatmap", "#/questions", "#/clusters", "#/question?fleet=1&by=policy&number=clusters", "#/question?fleet=1&sort=timestamp",
 		"#/question?by=policy&columns=result", "#/question?sort=timestamp&filter=" + url.QueryEscape(`policy == "no-root"`), "#/resource?namespace=shop&kind=Deployment&name=web",
 		"#/policy?policy=no-root", "#/report?namespace=shop&kind=PolicyReport&name=web",
 	} {

@@ -222,7 +222,6 @@ func (r *Reader) values(chosen []string) []string {
 // The registry of metrics is one for the process.
 var shown atomic.Pointer[[]series]
 
-// As above.
 var (
 	description = metrics.NewDesc("docket_policy_results",
 		"Results of policies in reports, by the dimensions that --metrics-results names. Each replica shows all of them: take the max, not the sum, over replicas.",

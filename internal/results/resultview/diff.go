@@ -6,6 +6,7 @@ package resultview
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -58,13 +59,14 @@ func Diff(ctx context.Context, out io.Writer, style Style, format Format, left, 
 	if err := checkDocument(format); err != nil {
 		return 0, err
 	}
-	before, err := left.findings(ctx, by)
-	if err != nil {
-		return 0, err
+	var unknown *UnknownError // One side may lack what the other one has.
+	before, errBefore := left.findings(ctx, by)
+	if errBefore != nil && !errors.As(errBefore, &unknown) {
+		return 0, errBefore
 	}
-	after, err := right.findings(ctx, by)
-	if err != nil {
-		return 0, err
+	after, errAfter := right.findings(ctx, by)
+	if errAfter != nil && (errBefore != nil || !errors.As(errAfter, &unknown)) {
+		return 0, errAfter
 	}
 	differences := compare(before, after)
 	if format != Table {
@@ -88,7 +90,8 @@ func Diff(ctx context.Context, out io.Writer, style Style, format Format, left, 
 
 // compare returns what differs, in the order of subjects and rules.
 func compare(before, after map[finding][]string) []Difference {
-	all := maps.Clone(before)
+	all := map[finding][]string{}
+	maps.Copy(all, before)
 	maps.Copy(all, after)
 	var differences []Difference
 	for _, f := range slices.SortedFunc(maps.Keys(all), finding.compare) {
@@ -146,8 +149,12 @@ func (s Side) findings(ctx context.Context, by Selection) (map[finding][]string,
 	if err := s.CheckNamespace(ctx, s.Namespace); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
+	by, err := s.Resolve(ctx, Extent{Namespace: s.Namespace}, by)
+	if err != nil {
+		return nil, err
+	}
 	found := map[finding][]string{}
-	_, err := s.Results(ctx, s.Place, by, 0, func(r *v1alpha1.PolicyResult) error {
+	_, err = s.Results(ctx, s.Place, by, 0, func(r *v1alpha1.PolicyResult) error {
 		f := findingOf(r)
 		found[f] = append(found[f], r.Result.Result)
 		return nil

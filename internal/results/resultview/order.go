@@ -64,13 +64,16 @@ func (c *Client) WorstFirst(ctx context.Context, namespace string, by Selection,
 	if namespace == "" {
 		places = append(places, Place{Global: true})
 	}
-	seen := 0
+	seen, all := 0, 0
+	for i := range status.Groups {
+		all += int(status.Groups[i].Results)
+	}
 	for i := range status.Groups {
 		one := by
 		one.Results, one.Severities = []string{status.Groups[i].By["result"]}, []string{status.Groups[i].By["severity"]}
 		for _, place := range places {
 			if limit > 0 && seen >= limit {
-				return true, nil
+				return seen < all, nil
 			}
 			further, err := c.Results(ctx, place, one, max(0, limit-seen), func(r *v1alpha1.PolicyResult) error {
 				seen++

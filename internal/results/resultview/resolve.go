@@ -18,8 +18,8 @@ import (
 // mostValues is how many values of a field are compared with what somebody typed.
 const mostValues = 1000
 
-// Resolve returns the selection with names as results have them. Sources, policies, categories and the rule are
-// compared without case, then by how they begin; kinds may be plural, or short as in kubectl. The error is an
+// Resolve returns the selection with names as results have them. Sources, policies and categories are compared without
+// case, then by how they begin; the rule without case; kinds may be plural, or short as in kubectl. The error is an
 // [UnknownError] for what no result has.
 func (c *Client) Resolve(ctx context.Context, in Extent, by Selection) (Selection, error) {
 	for _, part := range []struct {

@@ -86,6 +86,13 @@ func TestNothing(t *testing.T) {
 	if _, err := Diff(t.Context(), &out, Style{}, Table, left, right, Selection{}); !errors.As(err, &missing) {
 		t.Errorf("a comparison with what does not exist: got the error %v", err)
 	}
+	quiet := Side{client, Place{Namespace: "quiet"}, "quiet"}
+	if differ, err := Diff(t.Context(), &out, Style{}, Table, quiet, left, Selection{Sources: []string{"KYV"}}); differ != 3 || err != nil {
+		t.Errorf("with a source that one side has: %d differences, %v; want 3", differ, err)
+	}
+	if _, err := Diff(t.Context(), &out, Style{}, Table, quiet, left, Selection{Sources: []string{"falco"}}); !errors.As(err, new(*UnknownError)) {
+		t.Errorf("with a source that no side has: got the error %v", err)
+	}
 	err := client.Why(t.Context(), &out, Style{}, Table, "shop", "pod/web-1", false)
 	var unknown *UnknownError
 	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), "Pod/web-1") || !strings.Contains(err.Error(), "Pod/web-0") {

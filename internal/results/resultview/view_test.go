@@ -118,7 +118,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	selected := func(one *v1alpha1.PolicyResult) bool {
 		for _, term := range strings.Split(r.URL.Query().Get("labelSelector"), "),") {
 			label, values, ok := strings.Cut(strings.TrimSuffix(term, ")"), " in (")
-			value := map[string]string{v1alpha1.LabelResult: one.Result.Result, v1alpha1.LabelSeverity: one.Severity}[strings.TrimPrefix(label, "!")]
+			value := map[string]string{v1alpha1.LabelResult: one.Result.Result, v1alpha1.LabelSeverity: one.Severity, v1alpha1.LabelSource: v1alpha1.LabelValue(one.Source)}[strings.TrimPrefix(label, "!")]
 			if ok && !slices.Contains(strings.Split(values, ","), value) || strings.HasPrefix(label, "!") && value != "" {
 				return false
 			}

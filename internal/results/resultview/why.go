@@ -6,6 +6,7 @@ package resultview
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,8 +29,13 @@ func (c *Client) Why(ctx context.Context, out io.Writer, style Style, format For
 	if kind, name, _ := strings.Cut(subject, "/"); kind == "" || name == "" {
 		return &UsageError{fmt.Sprintf("%q does not name a resource: give KIND/NAME, such as Deployment/web", subject)}
 	}
-	subject, err := c.resolveSubject(ctx, in, subject)
-	if err != nil {
+	// Reports outside namespaces may be about kinds that the namespace has no results of.
+	var unknown *UnknownError
+	resolved, err := c.resolveSubject(ctx, in, subject)
+	switch {
+	case err == nil:
+		subject = resolved
+	case !errors.As(err, &unknown):
 		return err
 	}
 	results, err := c.about(ctx, namespace, Selection{Subject: subject})
@@ -37,6 +43,9 @@ func (c *Client) Why(ctx context.Context, out io.Writer, style Style, format For
 		return err
 	}
 	if len(results) == 0 {
+		if unknown != nil {
+			return unknown
+		}
 		kind, name := subjectOf(subject)
 		return c.unknownName(ctx, in, kind, name)
 	}

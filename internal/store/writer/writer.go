@@ -230,7 +230,7 @@ func (w *Writer) noteSpace(ctx context.Context, err error) {
 	isFull := errors.Is(err, engine.ErrFull)
 	switch {
 	case isFull && !w.full:
-		klog.FromContext(ctx).Error(err, "The database has no space left: writes and deletes fail, reads go on. Enlarge its disk")
+		klog.FromContext(ctx).Error(err, "The database has no space left: writes and deletes fail, reads go on. Enlarge its disk, or max_bytes of SQLite")
 		full.Set(1)
 	case err == nil && w.full:
 		klog.FromContext(ctx).Info("The database has space again")

@@ -253,6 +253,9 @@ func (c *coordinator) balance(ctx context.Context) error {
 		klog.FromContext(ctx).Info("Standing by: another replica leads", "leader", leader)
 		c.leader = leader
 	}
+	// However many shards are free: a lost lease must be noticed in time.
+	ctx, cancel := context.WithTimeout(ctx, retry)
+	defer cancel()
 	for _, l := range c.leases {
 		// Others come first: those with fewer shards wait for a shorter time.
 		if !l.held && l.holder() == "" && time.Since(l.freeSince) >= time.Duration(min(mine, maxPatience))*retry {
@@ -281,8 +284,6 @@ const maxPatience = 3
 
 // take takes a shard that is free. It returns false if somebody else was faster.
 func (c *coordinator) take(ctx context.Context, l *lease) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, retry)
-	defer cancel()
 	err := c.write(ctx, l, c.config.Identity)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return false, nil

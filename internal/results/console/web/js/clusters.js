@@ -9,7 +9,7 @@ import { quoted } from './filters.js';
 import { fleetRights } from './fleet.js';
 import { copyable, heading, linked, table } from './pieces.js';
 import { address } from './router.js';
-import { passRate, severities, severityBadge, severityName } from './terms.js';
+import { passRate, severities, severityName } from './terms.js';
 
 /** Engines scan once a day or more often, and reports change with each scan: a cluster where none does is not looked at any more. In hours. */
 const longestSilence = 24;

@@ -80,15 +80,28 @@ function one(context, { by, results, subjects, namespaces }) {
     h('span', { class: 'what' }, h('strong', { class: 'label' }, by.policy || 'no policy'), h('span', { class: 'clamped' }, by.message || 'no message')), h('span', { class: 'reach' }, reach)), inside);
 }
 
+/** The texts of a group's message around the names of resources, for which placeholders stand in it. */
+const around = (message) => message.split(/\{(?:name|namespace|uid)\}/).filter((text) => text.trim());
+
+/**
+ * The condition that results have the message of a group.
+ * @param {string} message
+ */
+export function says(message) {
+  const parts = around(message);
+  return parts.length === 1 && parts[0] === message || !parts.length ? `message == ${literal(message)}` : every(parts.map((text) => `message.contains(${literal(text)})`));
+}
+
 /** What a finding unfolds to: what to do, and which resources have it. */
 async function details(context, by) {
   const { scope, signal } = context;
-  const filter = every([failing, ...['severity', 'source', 'policy', 'message'].map((name) => `${name} == ${literal(by[name] ?? '')}`)]);
+  const filter = every([failing, ...['severity', 'source', 'policy'].map((name) => `${name} == ${literal(by[name] ?? '')}`), says(by.message ?? '')]);
   const [of, example] = await Promise.all([
     ask(scope, { filter, groupBy: ['subject.kind', 'subject.namespace', 'subject.name'], orderBy: 'results', descending: true, limit: resources }, signal),
     ask(scope, { filter, results: { orderBy: 'timestamp', descending: true, limit: 1 } }, signal),
   ]);
   const [newest] = example.results;
+  const longest = around(by.message ?? '').sort((a, b) => b.length - a.length)[0] ?? '';
   const todo = Object.entries(newest?.properties ?? {}).filter(([name]) => remedies.includes(name));
   const facts = [['source', by.source], ['category', newest?.category], ...todo].filter(([, value]) => value);
   return [
@@ -96,6 +109,6 @@ async function details(context, by) {
     h('ul', { class: 'resources' }, of.groups.map((g) => h('li', {}, resourceLink(context, g.by)))),
     of.more ? h('p', { class: 'more' }, `The first ${count(of.groups.length)} resources.`) : null,
     h('p', {}, h('a', { href: link(context, 'policy', { policy: by.policy, source: by.source }) }, 'The policy'), ' \u00b7 ',
-      h('a', { href: link(context, 'results', { result: 'fail', policy: by.policy, source: by.source, message: by.message }) }, 'All of these results')),
+      h('a', { href: link(context, 'results', { result: 'fail', policy: by.policy, source: by.source, message: longest }) }, 'All of these results')),
   ].filter(Boolean);
 }

@@ -13,8 +13,6 @@ import { severities, severityBadge, severityName } from './terms.js';
 const failing = 'result == "fail"';
 const policies = 24;
 const spaces = 40;
-/** Namespaces that are asked about at once: their numbers fit an answer even if several sources have policies of the same names. */
-const atOnce = 20;
 /** The numbers at which shades begin. They are the same on each page; each shade has the contrast that its text needs. */
 const shades = [1, 10, 100, 1000, 10_000];
 
@@ -57,10 +55,14 @@ async function byNamespace(context, top) {
   return { field: 'report.namespace', values: groups.map((g) => g.by['report.namespace']), more, head, params };
 }
 
-/** The number of failures by policy, source and value of the columns. */
-async function numbers({ scope, signal }, names, { field, values }) {
-  const parts = [];
-  for (let i = 0; i < values.length; i += atOnce) parts.push(values.slice(i, i + atOnce));
-  const answers = await Promise.all(parts.map((part) => ask(scope, { filter: every([failing, oneOf('policy', names), oneOf(field, part)]), groupBy: ['policy', 'source', field], limit: most }, signal)));
-  return new Map(answers.flatMap(({ groups }) => groups).map(({ by, results }) => [JSON.stringify([by.policy, by.source, by[field] ?? '']), results]));
+/** The number of failures by policy, source and value of the columns. An answer that is cut is asked for in halves. */
+async function numbers(context, names, columns) {
+  const { field, values } = columns;
+  const answer = await ask(context.scope, { filter: every([failing, oneOf('policy', names), oneOf(field, values)]), groupBy: ['policy', 'source', field], limit: most }, context.signal);
+  if (answer.more && values.length > 1) {
+    const half = Math.ceil(values.length / 2);
+    const parts = await Promise.all([values.slice(0, half), values.slice(half)].map((part) => numbers(context, names, { ...columns, values: part })));
+    return new Map(parts.flatMap((part) => [...part]));
+  }
+  return new Map(answer.groups.map(({ by, results }) => [JSON.stringify([by.policy, by.source, by[field] ?? '']), results]));
 }

@@ -8,7 +8,7 @@ import { countsBy } from './counts.js';
 import { count, folded, h } from './dom.js';
 import { unknown } from './missing.js';
 import { heading, link, inScope, table } from './pieces.js';
-import { outcomes } from './terms.js';
+import { outcomes, passRate } from './terms.js';
 
 const messages = 20;
 
@@ -28,7 +28,7 @@ export async function policy(context) {
   const of = { policy: name, source };
   const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
   return [
-    heading(name || 'no policy', [source, inScope(scope), share(numbers) && `${share(numbers)} pass`].filter(Boolean).join(' \u00b7 ')),
+    heading(name || 'no policy', [source, inScope(scope), `${share(numbers)} pass`].filter(Boolean).join(' \u00b7 ')),
     h('p', {}, `${count(fail)} of ${count(total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails'),
       fail ? [' \u00b7 ', h('a', { href: link(context, 'question', refused(name, filter)) }, 'Which resources would be refused if it were enforced?')] : null),
     h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', 'report.namespace', spaces,
@@ -59,17 +59,13 @@ const refused = (name, filter) => ({
   title: `Refused if ${name || 'the policy'} were enforced`, filter: every([filter, 'result == "fail"']), by: ['subject.kind', 'subject.namespace', 'subject.name'], order: 'results', desc: '1',
 });
 
-/** The share that passes, of what passes or fails. */
-function share(numbers) {
-  const [pass, fail] = [numbers.get('pass') ?? 0, numbers.get('fail') ?? 0];
-  return pass + fail ? `${Math.floor((100 * pass) / (pass + fail))} %` : '';
-}
+const share = (numbers) => passRate(numbers.get('pass') ?? 0, numbers.get('fail') ?? 0);
 
 function countTable(caption, title, field, { rows, note }, label) {
   const columns = [{ title, rest: true }, ...outcomes.map((o) => ({ title: o, number: true })), { title: 'Pass rate', number: true }];
   const cell = (n, outcome) => h('span', { class: n ? `count ${outcome}` : 'muted' }, count(n));
   return [
-    table(caption, columns, rows.map(({ by, numbers }) => [label(by[field] ?? ''), ...outcomes.map((o) => cell(numbers.get(o) ?? 0, o)), share(numbers) || '\u2013'])),
+    table(caption, columns, rows.map(({ by, numbers }) => [label(by[field] ?? ''), ...outcomes.map((o) => cell(numbers.get(o) ?? 0, o)), share(numbers)])),
     note ? h('p', { class: 'more' }, note) : null,
   ];
 }

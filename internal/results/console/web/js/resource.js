@@ -64,5 +64,5 @@ function command({ scope, info }, kind, name) {
 /** What passes or was skipped, which few people look for. */
 function fold(context, items) {
   if (!items.length) return null;
-  return h('details', { class: 'fine' }, h('summary', {}, `${count(items.length)} passed or skipped`), resultTable(context, items, { caption: 'What passes or was skipped', one: true }));
+  return h('details', { class: 'fine' }, h('summary', {}, `${count(items.reduce((sum, r) => sum + 1 + r.others.length, 0))} passed or skipped`), resultTable(context, items, { caption: 'What passes or was skipped', one: true }));
 }

@@ -11,7 +11,6 @@ import { pageOf } from './lists.js';
 import { unknownTexts } from './missing.js';
 import { copyable, heading, link, linked, pager, reportLink, inScope, subjectCell, table, withParams } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
-import { address, scopeParams } from './router.js';
 
 const pageSize = 100;
 
