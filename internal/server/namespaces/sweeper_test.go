@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -66,6 +68,13 @@ func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 	if change != nil {
 		change(w)
 	}
+	watching := make(chan struct{})
+	var begun sync.Once
+	w.cluster.PrependWatchReactor("namespaces", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		defer begun.Do(func() { close(watching) })
+		events, err := w.cluster.Tracker().Watch(action.GetResource(), "")
+		return true, events, err
+	})
 	factory := informers.NewSharedInformerFactory(w.cluster, 0)
 	sweeper := testkit.Must(namespaces.NewSweeper(namespaces.SweeperConfig{
 		Cluster: w.cluster, Namespaces: factory.Core().V1().Namespaces(), Objects: w.things,
@@ -74,6 +83,7 @@ func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 	factory.StartWithContext(t.Context())
 	t.Cleanup(factory.Shutdown)
 	factory.WaitForCacheSyncWithContext(t.Context())
+	<-watching // The fake has no history: a change between list and watch would be lost.
 	testkit.Run(t, "the sweeper", sweeper.Run)
 	return w
 }
