@@ -28,6 +28,7 @@ type orderedPlace struct {
 	Report    string `json:"report"`
 	Index     int32  `json:"i,omitempty"`
 	SubjectID int64  `json:"subject,omitempty"`
+	Ordinal   int32  `json:"n,omitempty"`
 }
 
 // orderToken returns the place of a row as text for clients, who can't read it.
@@ -36,7 +37,7 @@ func orderToken(q *engine.OrderQuery, row *engine.ResultRow) (string, error) {
 	text, err := json.Marshal(orderedPlace{
 		Version: tokenVersion, OrderBy: q.OrderBy, Descending: q.Descending,
 		Text: at.Text, Seconds: at.Seconds, Namespace: at.Report.Namespace, Kind: at.Report.Kind, Report: at.Report.Name,
-		Index: at.Index, SubjectID: at.SubjectID,
+		Index: at.Index, SubjectID: at.SubjectID, Ordinal: at.Ordinal,
 	})
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
@@ -59,7 +60,7 @@ func orderPlaceOf(at *field.Path, token string, q *engine.OrderQuery) (*engine.O
 	}
 	place := &engine.OrderPlace{
 		Text: p.Text, Seconds: p.Seconds, Report: engine.ReportPlace{Namespace: p.Namespace, Kind: p.Kind, Name: p.Report},
-		Index: p.Index, SubjectID: p.SubjectID,
+		Index: p.Index, SubjectID: p.SubjectID, Ordinal: p.Ordinal,
 	}
 	if !place.Storable() {
 		return nil, unknownToken(at, token)

@@ -44,6 +44,8 @@ type OrderPlace struct {
 	Index   int32
 	// SubjectID is Subject.ID, 0 for none.
 	SubjectID int64
+	// Ordinal is ResultRow.Ordinal: an entry of a report may name a resource twice.
+	Ordinal int32
 }
 
 // Orders returns the fields that results can be put in order by.
@@ -111,7 +113,8 @@ func (q *OrderQuery) Compare(a, b *OrderPlace) int {
 	if order != 0 { // The rest costs more, and few rows need it.
 		return order
 	}
-	return cmp.Or(a.Report.Compare(b.Report), cmp.Compare(a.Index, b.Index), cmp.Compare(a.SubjectID, b.SubjectID))
+	return cmp.Or(a.Report.Compare(b.Report), cmp.Compare(a.Index, b.Index), cmp.Compare(a.SubjectID, b.SubjectID),
+		cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
 // compareTimes orders Unix seconds. 0 is no time, and behind all others.
@@ -131,7 +134,7 @@ func compareTimes(a, b int64, newestFirst bool) int {
 
 // Place returns where a row is in the order of the query. text returns the texts of its fields.
 func (q *OrderQuery) Place(row *ResultRow, text func(Field) string) OrderPlace {
-	place := OrderPlace{Seconds: row.Seconds, Report: row.Report.ReportPlace, Index: row.Index}
+	place := OrderPlace{Seconds: row.Seconds, Report: row.Report.ReportPlace, Index: row.Index, Ordinal: row.Ordinal}
 	if q.OrderBy != FieldSeconds {
 		place.Text = text(q.OrderBy)
 	}

@@ -143,6 +143,7 @@ func questioned() []engine.Op {
 		}}),
 		keyed(&engine.Projection{Name: "cluster", UID: "5", Kind: "Report", Scope: other, Results: []engine.Result{
 			{Index: 0, Verdict: same, Seconds: 1}, {Index: 1, Verdict: same, Seconds: 2, Ordinal: 1},
+			{Index: 1, Verdict: same, Seconds: 2, Ordinal: 2}, // The entry names its resource twice.
 		}}),
 		keyed(&engine.Projection{Namespace: "empty", Name: "report", Kind: "Report", Scope: pod}),
 	}

@@ -61,6 +61,7 @@ func (s *Statement) orderKeys(of *engine.OrderQuery) []orderKey {
 		orderKey{"r.namespace" + s.Dialect.Collation, false, after.Report.Namespace}, orderKey{"r.kind" + s.Dialect.Collation, false, after.Report.Kind},
 		orderKey{"r.name" + s.Dialect.Collation, false, after.Report.Name}, orderKey{"x.idx", false, int64(after.Index)},
 		orderKey{"coalesce(" + s.Dialect.Subject + ", 0)", false, after.SubjectID},
+		orderKey{"x.ordinal", false, int64(after.Ordinal)},
 	)
 }
 
