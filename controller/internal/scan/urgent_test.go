@@ -5,7 +5,7 @@ package scan
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// WaitsUrgently reports whether a resource is in the queue before all that is not urgent.
+// WaitsUrgently reports whether a resource is in the queue before all that is not urgent, or was taken from there.
 func (s *Scanner) WaitsUrgently(gvr schema.GroupVersionResource, namespace, name string) bool {
 	k := s.inventory.all()[gvr]
 	if k == nil {
@@ -16,5 +16,5 @@ func (s *Scanner) WaitsUrgently(gvr schema.GroupVersionResource, namespace, name
 	k.mu.Unlock()
 	s.inventory.queue.mu.Lock()
 	defer s.inventory.queue.mu.Unlock()
-	return rs != nil && rs.queued.lane == laneHigh
+	return rs != nil && (rs.queued.lane == laneHigh || rs.queued.urgent)
 }
