@@ -67,7 +67,7 @@ func TestWalkReadme(t *testing.T) {
 	commands, shown := first.Commands(), first.Outputs()
 	w.start(commands[0], "demo reports  3000/3000  100%")
 	log := w.shell.Run(t, "cat ~/log")
-	wantOutput(t, log, "Docket is ready at https://127.0.0.1:", "It keeps 0 reports in ", "'SELECT * FROM clusters'")
+	wantOutput(t, log, "Docket is ready at https://127.0.0.1:", "Reports are kept in ", "'SELECT * FROM clusters'")
 	w.shell.Run(t, "export KUBECONFIG=~/.docket/kubeconfig")
 	list := w.shell.Run(t, commands[1])
 	wantSameWords(t, firstLine(list), firstLine(shown[1]))
@@ -86,7 +86,8 @@ func TestWalkReadme(t *testing.T) {
 	}
 	wantOutput(t, w.shell.Run(t, "kubectl get polr,cpolr -A"), "policyreport.wgpolicyk8s.io/polr-ns-playground-memory-limits")
 	w.end()
-	w.start(w.block(readmePage, "In a minute").Commands()[0], "It keeps 3")
+	w.start(w.block(readmePage, "In a minute").Commands()[0], "Docket is ready")
+	wantOutput(t, w.shell.Run(t, "kubectl get polr,cpolr -A"), "policyreport.wgpolicyk8s.io/polr-ns-playground-memory-limits")
 	w.end()
 }
 

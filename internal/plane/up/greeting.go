@@ -4,21 +4,13 @@
 package up
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
-
 	"github.com/docket-project/docket/internal/plane/statedir"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/store/database"
 )
 
@@ -28,8 +20,6 @@ type greeting struct {
 	took                      time.Duration
 	// console is the line with the link to the console; "" for none.
 	console string
-	// reports is "" if it is not known how many there are.
-	reports string
 }
 
 // print prints it. Errors of out are ignored: if it was closed, no one wants to read it,
@@ -46,7 +36,7 @@ In another terminal:
   kubectl get policyreports -A
 `, statedir.Quote(g.kubeconfig))
 	place, query := sqlOf(g.database)
-	_, _ = fmt.Fprintf(out, "\nIt keeps %s in %s.", strings.TrimSpace(g.reports+" reports"), place)
+	_, _ = fmt.Fprintf(out, "\nReports are kept in %s.", place)
 	if query != "" {
 		_, _ = fmt.Fprintf(out, " With SQL:\n\n  %s", query)
 	}
@@ -66,29 +56,4 @@ func sqlOf(databaseURL string) (place, query string) {
 	default:
 		return u.Path, fmt.Sprintf("sqlite3 -readonly %s 'SELECT * FROM clusters'", statedir.Quote(u.Path))
 	}
-}
-
-// countReports counts the reports of some groups, for people to read. It returns "" if it
-// can't: the cause shows in other ways.
-func countReports(ctx context.Context, config *rest.Config, groups []string) string {
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		return ""
-	}
-	var count int64
-	for _, kind := range registry.Kinds() {
-		resource := kind.GroupVersionResource()
-		if !slices.Contains(groups, resource.Group) {
-			continue
-		}
-		list, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			return ""
-		}
-		count += int64(len(list.Items))
-		if list.RemainingItemCount != nil {
-			count += *list.RemainingItemCount
-		}
-	}
-	return strconv.FormatInt(count, 10)
 }

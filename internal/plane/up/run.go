@@ -62,7 +62,8 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	if err := statedir.Attend(ctx, greet, servers...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.folder.Dir)
+	place, _ := sqlOf(o.server.Storage.Database)
+	_, err = fmt.Fprintln(out, "Docket has stopped. Reports are kept in", place)
 	return err
 }
 
@@ -74,7 +75,7 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 	took := c.Since(started)
 	greeting{
 		url: up.url, kubeconfig: up.folder.Path(statedir.KubeconfigFile), database: o.server.Storage.Database,
-		took: took, console: up.console.invitation(), reports: countReports(ctx, up.server.Loopback, o.server.Storage.APIGroups),
+		took: took, console: up.console.invitation(),
 	}.print(out)
 	// Building the OpenAPI documents takes three times the memory that serving does: give
 	// that back.

@@ -293,7 +293,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("a second process on the database: got %v", err)
 	}
 	testkit.NoError(t, first.stop())
-	if !strings.Contains(first.output.String(), "Docket has stopped") {
+	if !strings.Contains(first.output.String(), "Docket has stopped. Reports are kept in ") {
 		t.Errorf("the output does not say that it stopped: %s", first.output)
 	}
 	second := start(t, testOptions(t, dir))
