@@ -44,6 +44,7 @@ func (f *forward) serve(w http.ResponseWriter, r *http.Request) {
 					delete(r.Out.Header, name)
 				}
 			}
+			setForwarded(r)
 			f.rewrite(r)
 		},
 		Transport: f.transport, FlushInterval: f.flush, BufferPool: f.buffers,
@@ -53,10 +54,18 @@ func (f *forward) serve(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, r)
 }
 
-// isForProxies reports whether only a trusted proxy may set a header.
+// isForProxies reports whether only a trusted proxy may set a header. Servers in some languages take an underscore for
+// a hyphen.
 func isForProxies(name string) bool {
-	name = http.CanonicalHeaderKey(name)
-	return strings.HasPrefix(name, "X-Remote-") || strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded"
+	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+	return strings.HasPrefix(name, "X-Remote-") || strings.HasPrefix(name, "X-Forwarded-") || name == "X-Real-Ip" || name == "Forwarded"
+}
+
+// setForwarded says where a request came from. kube-aggregator sends the same headers, but on upgrades only
+// X-Forwarded-For, and as X-Forwarded-Host its own name of the server. From X-Forwarded-For, audit takes its sourceIPs.
+func setForwarded(r *httputil.ProxyRequest) {
+	r.SetXForwarded()
+	r.Out.Header.Set("X-Forwarded-Uri", r.In.URL.EscapedPath())
 }
 
 // DropToken removes the bearer token of a request, in each form in which clients send it.

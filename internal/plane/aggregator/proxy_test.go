@@ -24,19 +24,25 @@ import (
 )
 
 // TestHeadersFromOutsideAreNotTrusted: an extension server gets the user that was
-// authenticated, whatever the client says about itself, and never the token.
+// authenticated and the client's address, whatever the client says about itself, and never the token.
 func TestHeadersFromOutsideAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.serving(t, "wardle.example.com/v1")
-	code, body, answer := w.as(t, userToken, "/apis/"+b.gv+"/echo",
+	code, body, answer := w.as(t, userToken, "/apis/"+b.gv+"/echo?x=1",
 		"X-Remote-User", "admin", "x-remote-group", "system:masters", "X-Remote-Extra-Scopes", "all", "X-Remote-Uid", "0",
-		"X-Remote-Groups", "system:masters", "Impersonate-Uid", "", "X-Forwarded-For", "10.0.0.1", "X-Forwarded-Host", "evil")
+		"X-Remote-Groups", "system:masters", "X_Remote_User", "admin", "Impersonate-Uid", "",
+		"X-Forwarded-For", "10.0.0.1", "X-Forwarded-Host", "evil", "X-Forwarded-Uri", "/evil", "X-Forwarded-Port", "1",
+		"X_Forwarded_For", "10.0.0.1", "X-Real-Ip", "10.0.0.1", "Forwarded", "for=10.0.0.1")
 	got := http.Header{}
 	if err := json.Unmarshal([]byte(body), &got); err != nil || code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	want := map[string]string{"X-Remote-User": "alice", "X-Remote-Uid": "u-1", "X-Remote-Extra-Example.com%2fteam": "red"}
+	want := map[string]string{
+		"X-Remote-User": "alice", "X-Remote-Uid": "u-1", "X-Remote-Extra-Example.com%2fteam": "red",
+		"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": strings.TrimPrefix(w.config.Host, "https://"), "X-Forwarded-Proto": "https",
+		"X-Forwarded-Uri": "/apis/" + b.gv + "/echo",
+	}
 	for name, value := range want {
 		if len(got[name]) != 1 || got.Get(name) != value && got[name][0] != value {
 			t.Errorf("%s is %q, want %q", name, got[name], value)
@@ -46,8 +52,8 @@ func TestHeadersFromOutsideAreNotTrusted(t *testing.T) {
 		t.Errorf("groups %s", groups)
 	}
 	for name := range got {
-		if name == "Authorization" || strings.HasPrefix(name, "Impersonate-") || strings.HasPrefix(name, "X-Forwarded-") ||
-			name == "X-Remote-Groups" || name == "X-Remote-Extra-Scopes" {
+		known := want[name] != "" || name == "X-Remote-Group"
+		if name == "Authorization" || name == "Forwarded" || strings.HasPrefix(name, "Impersonate-") || strings.HasPrefix(name, "X") && !known {
 			t.Errorf("the server got %s: %q", name, got[name])
 		}
 	}
@@ -183,7 +189,8 @@ func TestUpgradeIsTunneled(t *testing.T) {
 			t.Fatalf("got %d bytes, %v", len(got), err)
 		}
 	}
-	if got := <-seen; got.Get("Sec-Websocket-Protocol") != "echo.example.com" || got.Get("X-Remote-User") != "alice" {
+	if got := <-seen; got.Get("Sec-Websocket-Protocol") != "echo.example.com" || got.Get("X-Remote-User") != "alice" ||
+		got.Get("X-Forwarded-For") != "127.0.0.1" || !strings.HasSuffix(got.Get("X-Forwarded-Uri"), "/widgets/x/console") {
 		t.Errorf("the server got %v", got)
 	}
 }

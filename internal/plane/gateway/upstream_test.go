@@ -133,7 +133,7 @@ func TestWatchIsFlushed(t *testing.T) {
 }
 
 // TestHeadersToTheCluster: nothing from outside makes the cluster believe more than the
-// caller's own credentials; what is between caller and cluster passes.
+// caller's own credentials and address; what is between caller and cluster passes.
 func TestHeadersToTheCluster(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -148,7 +148,7 @@ func TestHeadersToTheCluster(t *testing.T) {
 			}
 			path := "/api/v1/" + profile
 			response := g.do(http.MethodGet, path, token, "X-Remote-User: root", "X-Remote-Group: system:masters", "X-Remote-Extra-A: b",
-				"X-Forwarded-For: 1.2.3.4", "Forwarded: for=1.2.3.4", "Accept-Encoding: gzip", "User-Agent: kubectl/v1", "Audit-Id: mine")
+				"X-Forwarded-For: 1.2.3.4", "Forwarded: for=1.2.3.4", "X-Real-Ip: 1.2.3.4", "X_Forwarded_For: 1.2.3.4", "Accept-Encoding: gzip", "User-Agent: kubectl/v1", "Audit-Id: mine")
 			if code, body := read(t, response); code != http.StatusOK {
 				t.Fatalf("%d %s", code, body)
 			}
@@ -156,12 +156,16 @@ func TestHeadersToTheCluster(t *testing.T) {
 				t.Errorf("Audit-Id is %q", got)
 			}
 			seen := cluster.requests(path)[0].header
+			wanted := map[string]string{
+				"Authorization": want, "Accept-Encoding": "gzip", "User-Agent": "kubectl/v1", "Audit-Id": "mine",
+				"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": strings.TrimPrefix(g.url, "https://"), "X-Forwarded-Proto": "https", "X-Forwarded-Uri": path,
+			}
 			for name := range seen {
-				if strings.HasPrefix(name, "X-") || name == "Forwarded" || strings.HasPrefix(name, "Impersonate-") {
+				if strings.HasPrefix(name, "X") && wanted[name] == "" || name == "Forwarded" || strings.HasPrefix(name, "Impersonate-") {
 					t.Errorf("the cluster saw %s", name)
 				}
 			}
-			for name, want := range map[string]string{"Authorization": want, "Accept-Encoding": "gzip", "User-Agent": "kubectl/v1", "Audit-Id": "mine"} {
+			for name, want := range wanted {
 				if got := seen.Get(name); got != want {
 					t.Errorf("the cluster saw %s %q, want %q", name, got, want)
 				}
