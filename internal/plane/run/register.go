@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -31,6 +33,9 @@ const (
 
 	groupPriority   = 1000
 	versionPriority = 15
+
+	// keepInterval is how often the registration is looked at while the server runs.
+	keepInterval = 2 * time.Second
 )
 
 // registration is what one run has at the endpoint.
@@ -52,6 +57,43 @@ func (r *registration) register(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// keep registers again what somebody has deleted, until ctx ends. It writes to the notes what it did, and why what was
+// registered is not any more.
+func (r *registration) keep(ctx context.Context) {
+	said := ""
+	_ = wait.PollUntilContextCancel(ctx, keepInterval, false, func(ctx context.Context) (bool, error) {
+		now := ""
+		for _, version := range r.versions {
+			if err := r.restore(ctx, version); err != nil {
+				now += fmt.Sprintf("docket run: %s may not be served any more: %v\n", version, err)
+			}
+		}
+		if now != said && ctx.Err() == nil {
+			said = now
+			fmt.Fprint(r.notes, now)
+		}
+		return false, nil
+	})
+}
+
+// restore registers a group version if nobody does. A later run of this server may have taken it over.
+func (r *registration) restore(ctx context.Context, version schema.GroupVersion) error {
+	name := nameOfAPIService(version)
+	have, err := r.endpoint.services.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		if err := r.mine(have); err != nil || have.Spec.Service != nil {
+			return err
+		}
+	} else if !apierrors.IsNotFound(err) {
+		return explained(err)
+	}
+	if err := r.putAPIService(ctx, version); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.notes, "docket run: somebody deleted APIService %s; it is registered again while the server runs\n", name)
 	return nil
 }
 
@@ -103,7 +145,7 @@ func (r *registration) mine(have *apiregistrationv1.APIService) error {
 		return fmt.Errorf("APIService %s points to Service %s in namespace %s and does not belong to docket run; if that server is no longer needed, delete it with `kubectl delete apiservice %s`",
 			have.Name, service.Name, service.Namespace, have.Name)
 	case service.Name != r.name || service.Namespace != r.namespace:
-		return fmt.Errorf("APIService %s belongs to another docket run, with --name=%s --namespace=%s; stop that, or delete it with `kubectl delete apiservice %s`",
+		return fmt.Errorf("APIService %s belongs to another docket run, with --name=%s --namespace=%s; stop that, or if it has ended, delete what it left with `kubectl delete apiservice %s`",
 			have.Name, service.Name, service.Namespace, have.Name)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (o *Options) bringUp(serving context.Context, r *registration) (ready bool,
 	case err != nil:
 		return false, err
 	}
-	<-serving.Done()
+	r.keep(serving)
 	return true, nil
 }
 

@@ -249,6 +249,43 @@ func TestOwnRegistrationIsTakenOver(t *testing.T) {
 	checkGone(t, dir, second.out.String())
 }
 
+// TestRegistrationStays: what somebody deletes is registered again while the server runs, and it says so, as it does
+// when somebody else has taken the place.
+func TestRegistrationStays(t *testing.T) {
+	t.Parallel()
+	dir := startUp(t)
+	s := run(t, dir)
+	s.wait(t, "Stop it with Ctrl-C")
+	_, clientset, objects := clients(t, dir)
+	services := clientset.ApiregistrationV1().APIServices()
+	testkit.NoError(t, services.Delete(t.Context(), apiServiceName, metav1.DeleteOptions{}))
+	s.wait(t, "somebody deleted APIService "+apiServiceName+"; it is registered again")
+	things := schema.GroupVersionResource{Group: "things.example.com", Version: "v1", Resource: "things"}
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+		_, err := objects.Resource(things).List(t.Context(), metav1.ListOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Errorf("the things are not served again: %v", err)
+	}
+	have := testkit.Must(services.Get(t.Context(), apiServiceName, metav1.GetOptions{}))(t)
+	have.Spec.Service.Name = "theirs"
+	testkit.Must(services.Update(t.Context(), have, metav1.UpdateOptions{}))(t)
+	s.wait(t, "things.example.com/v1 may not be served any more: APIService "+apiServiceName+" belongs to another docket run, with --name=theirs")
+	testkit.NoError(t, services.Delete(t.Context(), apiServiceName, metav1.DeleteOptions{}))
+	err = wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+		return strings.Count(s.out.String(), "it is registered again") == 2, nil
+	})
+	if err != nil {
+		t.Errorf("the place that became free was not taken: %v\n%s", err, &s.out)
+	}
+	s.cancel()
+	if err := <-s.ended; err != nil {
+		t.Errorf("docket run ended with %v", err)
+	}
+	checkGone(t, dir, s.out.String())
+}
+
 // TestServersOfOneCommand: two servers in one interpreter, say, keep out of each other's
 // way without names, one can't take the other's group version, and the place of one that has ended is
 // free.
