@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -61,6 +62,29 @@ func (s *Store) State(ctx context.Context) (engine.State, error) {
 // and lost: what ten thousand changes a second make in three years. It keeps a made-up number from using up all others.
 const believable = 1_000_000_000_000
 
+const (
+	// futureWait is how long a watch waits for a revision that was not given out yet, as long as kube-apiserver's.
+	futureWait = 3 * time.Second
+	// futureInterval is how often such a watch looks for it, in memory.
+	futureInterval = 100 * time.Millisecond
+)
+
+// await returns the present revision: at once if it is at least the wanted one, else when that is given out or the
+// client has waited long enough.
+func (s *Store) await(ctx context.Context, wanted engine.Revision) (engine.Revision, error) {
+	state, err := s.engine.State(ctx) // Another replica may have given it out.
+	if err != nil || wanted <= state.Revision {
+		return state.Revision, err
+	}
+	for began := s.options.Clock.Now(); s.hub.State().Revision < wanted && s.options.Clock.Since(began) < futureWait; {
+		if !s.pause(ctx, futureInterval) {
+			return 0, ctx.Err()
+		}
+	}
+	state, err = s.engine.State(ctx)
+	return state.Revision, err
+}
+
 // checkGivenOut returns ErrCompacted for a revision that was not given out, as far as the database knows. A client has
 // it all the same, if the database was put back by means that Docket does not see: a snapshot of the disk, with all
 // files on it. Its numbers would be given out a second time, for other changes, of which the client would miss those up
@@ -69,11 +93,11 @@ func (s *Store) checkGivenOut(ctx context.Context, revision engine.Revision) err
 	if revision <= s.hub.State().Revision {
 		return nil
 	}
-	state, err := s.engine.State(ctx) // Another replica may have given it out.
-	if err != nil || revision <= state.Revision {
+	present, err := s.await(ctx, revision)
+	if err != nil || revision <= present {
 		return err
 	}
-	s.leapOver(ctx, revision, state.Revision)
+	s.leapOver(ctx, revision, present)
 	return engine.ErrCompacted
 }
 

@@ -74,7 +74,7 @@ func failure(code int32, reason metav1.StatusReason, message string, retryAfter 
 func listError(err error, withRevision engine.Revision, current engine.Revision, continueKey, keyPrefix string) error {
 	switch {
 	case errors.Is(err, engine.ErrFuture):
-		return storage.NewTooLargeResourceVersionError(uint64(withRevision), uint64(current), 0)
+		return storage.NewTooLargeResourceVersionError(uint64(withRevision), uint64(current), retryAfterSeconds)
 	case errors.Is(err, engine.ErrCompacted):
 		if continueKey == "" {
 			return apierrors.NewResourceExpired(expiredList)

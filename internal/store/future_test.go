@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -70,6 +72,11 @@ func TestNumbersThatWereLost(t *testing.T) {
 // TestNumbersOfStrangers: a revision that nobody can have got here moves nothing, and gets the same error.
 func TestNumbersOfStrangers(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testNumbersOfStrangers)
+}
+
+func testNumbersOfStrangers(t *testing.T) {
+	t.Helper()
 	r := newReportsOn(t, openModel(t))
 	r.create(t, "a")
 	before := r.present(t)
@@ -81,6 +88,55 @@ func TestNumbersOfStrangers(t *testing.T) {
 	if now := r.present(t); now <= before+1 {
 		t.Errorf("the revision is %d", now)
 	}
+}
+
+// TestFutureIsWaitedFor: a watch from a revision that is not given out yet waits for it, with and without initial
+// events. Who asks for what never comes learns when to try again.
+func TestFutureIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, initial := range []*bool{nil, new(false), new(true)} {
+		synctest.Test(t, func(t *testing.T) { testFutureIsWaitedFor(t, initial) })
+	}
+}
+
+func testFutureIsWaitedFor(t *testing.T, initial *bool) {
+	t.Helper()
+	r := newReportsOn(t, openModel(t))
+	before := r.present(t)
+	go func() {
+		time.Sleep(time.Second) //nolint:forbidigo // In the time of the bubble.
+		for _, name := range []string{"a", "b", "c"} {
+			r.create(t, name)
+		}
+	}()
+	options := storage.ListOptions{
+		Recursive: true, Predicate: everything, SendInitialEvents: initial, ResourceVersion: strconv.FormatInt(int64(before)+2, 10),
+	}
+	w := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", options))(t)
+	defer w.Stop()
+	want := "c"
+	if initial != nil && *initial {
+		want = "a"
+	}
+	event := <-w.ResultChan()
+	if report, ok := event.Object.(*policyReport); !ok || event.Type != watch.Added || report.Name != want {
+		t.Errorf("got %s %v, want that %s was added", event.Type, event.Object, want)
+	}
+	checkRetry := func(what string, err error) {
+		t.Helper()
+		if after, ok := apierrors.SuggestsClientDelay(err); !storage.IsTooLargeResourceVersion(err) || !ok || after != 1 {
+			t.Errorf("%s: %v, want that the version is too large, and to try again after a second", what, err)
+		}
+	}
+	options.ResourceVersion, options.SendInitialEvents = "1000", new(true)
+	refused := testkit.Must(r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", options))(t)
+	defer refused.Stop()
+	checkRetry("watch", apierrors.FromObject((<-refused.ResultChan()).Object))
+	options.SendInitialEvents = nil
+	checkRetry("list", r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", options, &policyReportList{}))
+	options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+	checkRetry("exact list", r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", options, &policyReportList{}))
+	checkRetry("get", r.Get(t.Context(), key("a"), storage.GetOptions{ResourceVersion: "1000"}, &policyReport{}))
 }
 
 // TestReplicaThatIsBehind: a revision of another replica is none of a lost time.

@@ -195,7 +195,7 @@ func (r *Resource) atLeast(requested string, actual engine.Revision) error {
 		return badResourceVersion(err)
 	}
 	if revision > uint64(actual) {
-		return storage.NewTooLargeResourceVersionError(revision, uint64(actual), 0)
+		return storage.NewTooLargeResourceVersionError(revision, uint64(actual), retryAfterSeconds)
 	}
 	return nil
 }

@@ -152,9 +152,9 @@ func (w *watcher) checkNotFuture() error {
 	if w.start == 0 {
 		return nil
 	}
-	current, err := w.resource.GetCurrentResourceVersion(w.ctx)
-	if err == nil && uint64(w.start) > current {
-		err = storage.NewTooLargeResourceVersionError(uint64(w.start), current, retryAfterSeconds)
+	present, err := w.resource.store.await(w.ctx, w.start)
+	if err == nil && w.start > present {
+		err = storage.NewTooLargeResourceVersionError(uint64(w.start), uint64(present), retryAfterSeconds)
 	}
 	return err
 }
