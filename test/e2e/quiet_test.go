@@ -22,7 +22,7 @@ func TestLogOfAnOutage(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	database := testenv.NewPostgres(t)
-	up := harness.Up(t, "--database", database.Database(t), "-v", "1")
+	up := harness.Up(t, "--database", database.Database(t))
 	kubectl := up.Kubectl(t, "default")
 	waitUntil(t, "all groups are registered", func() bool {
 		return strings.Contains(kubectl.Run(t, "get", "apiservices", "-o", "name"), "openreports.io")

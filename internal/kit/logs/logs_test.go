@@ -63,13 +63,43 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestOnlyErrors: a person sees errors, and after one that all is well again. Not parallel, as the next.
+func TestOnlyErrors(t *testing.T) {
+	var out bytes.Buffer
+	config := logsapi.NewLoggingConfiguration()
+	testkit.NoError(t, logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil))
+	t.Cleanup(func() {
+		klog.ClearLogger()
+		testkit.NoError(t, logsapi.ResetForTest(nil))
+	})
+	OnlyErrors(config)
+	klog.Info("library, unstructured")
+	klog.Warning("library, a warning")
+	klog.InfoS("before any error")
+	klog.Error("an error without structure")
+	klog.FromContext(klog.NewContext(t.Context(), klog.Background().WithValues("a", 1))).Error(nil, "the database is away")
+	klog.InfoS("the database is back")
+	reflect.ValueOf(klog.InfoS).Call([]reflect.Value{reflect.ValueOf("library, structured")})
+	logs.FlushLogs()
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		_, text, _ := strings.Cut(line, "] ")
+		got = append(got, line[:1]+" "+strings.TrimSpace(text))
+	}
+	want := []string{"E an error without structure", `E "the database is away" a=1`, `I "the database is back"`}
+	testkit.NoDiff(t, cmp.Diff(want, got), "-want +got")
+}
+
 // TestOnlyOwn: information of libraries is left out, their warnings and errors are not.
 // Not parallel: klog's logger is global.
 func TestOnlyOwn(t *testing.T) {
 	var out bytes.Buffer
 	config := logsapi.NewLoggingConfiguration()
 	testkit.NoError(t, logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil))
-	t.Cleanup(klog.ClearLogger)
+	t.Cleanup(func() {
+		klog.ClearLogger()
+		testkit.NoError(t, logsapi.ResetForTest(nil))
+	})
 	OnlyOwn(config)
 	klog.Info("library, unstructured")
 	klog.Warning("a warning")

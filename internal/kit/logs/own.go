@@ -6,6 +6,7 @@ package logs
 import (
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 
@@ -20,6 +21,18 @@ const ownPrefix = "github.com/docket-project/docket/"
 // errors: the log of a server that does nothing special is short. -v=1 and other formats show all.
 // It is called when the log is set up.
 func OnlyOwn(config *logsapi.LoggingConfiguration) {
+	tells := &atomic.Bool{}
+	tells.Store(true)
+	filter(config, "WEF", tells)
+}
+
+// OnlyErrors is for a log that a person reads on a terminal, whom the program itself tells what there is to know. It
+// leaves out all except errors and, after the first of them, what our own packages tell, such as that all is well.
+func OnlyErrors(config *logsapi.LoggingConfiguration) { filter(config, "EF", &atomic.Bool{}) }
+
+// filter passes on lines without structure of some severities, of which we write none, errors, and the information of
+// our own packages while tells is true.
+func filter(config *logsapi.LoggingConfiguration, severities string, tells *atomic.Bool) {
 	if config.Format != logsapi.DefaultLogFormat || config.Verbosity > 0 {
 		return
 	}
@@ -28,46 +41,54 @@ func OnlyOwn(config *logsapi.LoggingConfiguration) {
 	if !ok {
 		return // Not the text format's.
 	}
-	klog.SetLoggerWithOptions(logr.New(newSink(sink)), klog.ContextualLogger(true), klog.WriteKlogBuffer(func(data []byte) {
-		// Lines without structure. We write none at the level of information.
-		if len(data) == 0 || data[0] != 'I' {
+	klog.SetLoggerWithOptions(logr.New(newSink(sink, tells)), klog.ContextualLogger(true), klog.WriteKlogBuffer(func(data []byte) {
+		if len(data) == 0 || strings.IndexByte(severities, data[0]) >= 0 {
 			writer.WriteKlogBuffer(data)
 		}
 	}))
 }
 
-// ownSink passes on errors, and the information of our own packages.
-type ownSink struct{ logr.LogSink }
+// ownSink passes on errors, and the information of our own packages while tells is true, as it is after an error.
+type ownSink struct {
+	logr.LogSink
 
-func newSink(next logr.LogSink) ownSink {
+	tells *atomic.Bool
+}
+
+func newSink(next logr.LogSink, tells *atomic.Bool) ownSink {
 	if deep, ok := next.(logr.CallDepthLogSink); ok {
 		next = deep.WithCallDepth(1)
 	}
-	return ownSink{next}
+	return ownSink{next, tells}
 }
 
 // Info implements logr.LogSink.
 func (s ownSink) Info(level int, msg string, values ...any) {
-	if isOwn() {
+	if s.tells.Load() && isOwn() {
 		s.LogSink.Info(level, msg, values...)
 	}
 }
 
-// Error implements logr.LogSink, so that the depth of calls is that of Info.
-func (s ownSink) Error(err error, msg string, values ...any) { s.LogSink.Error(err, msg, values...) }
+// Error implements logr.LogSink.
+func (s ownSink) Error(err error, msg string, values ...any) {
+	s.tells.Store(true)
+	s.LogSink.Error(err, msg, values...)
+}
 
 // WithValues implements logr.LogSink.
 func (s ownSink) WithValues(values ...any) logr.LogSink {
-	return ownSink{s.LogSink.WithValues(values...)}
+	return ownSink{s.LogSink.WithValues(values...), s.tells}
 }
 
 // WithName implements logr.LogSink.
-func (s ownSink) WithName(name string) logr.LogSink { return ownSink{s.LogSink.WithName(name)} }
+func (s ownSink) WithName(name string) logr.LogSink {
+	return ownSink{s.LogSink.WithName(name), s.tells}
+}
 
 // WithCallDepth implements logr.CallDepthLogSink.
 func (s ownSink) WithCallDepth(depth int) logr.LogSink {
 	if deep, ok := s.LogSink.(logr.CallDepthLogSink); ok {
-		return ownSink{deep.WithCallDepth(depth)}
+		return ownSink{deep.WithCallDepth(depth), s.tells}
 	}
 	return s
 }

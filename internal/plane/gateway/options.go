@@ -153,9 +153,10 @@ func (o *Options) ApplyProcess() error {
 		return fmt.Errorf("--logging-format, --v, --vmodule: %w", err)
 	}
 	if o.Profile == ProfileSingleUser {
-		return statedir.QuietLogs(o.logs)
+		logs.OnlyErrors(o.logs)
+	} else {
+		logs.OnlyOwn(o.logs)
 	}
-	logs.OnlyOwn(o.logs)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/docket-project/docket/internal/kit/logs"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
@@ -124,7 +125,8 @@ func (o *Options) ApplyProcess() error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	return statedir.QuietLogs(o.server.Logs)
+	logs.OnlyErrors(o.server.Logs)
+	return nil
 }
 
 // Validate derives the options that depend on others, and returns all
