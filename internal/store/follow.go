@@ -65,7 +65,7 @@ func (s *Store) follow(ctx context.Context) error {
 		watchLag.Set(s.lag().Seconds())
 		if (err != nil) != failing {
 			failing = err != nil
-			logFollowing(err)
+			s.logFollowing(err)
 		}
 	}
 }
@@ -87,12 +87,12 @@ func (s *Store) pause(ctx context.Context, d time.Duration) bool {
 
 // logFollowing tells of the first failure to read events and of the first
 // success after it; readiness and a metric show the time between.
-func logFollowing(err error) {
+func (s *Store) logFollowing(err error) {
 	if err != nil {
-		klog.ErrorS(err, "Can't read events from the database; retrying every second")
+		klog.ErrorS(err, "Can't read events from the database; retrying every second", "database", s.options.Database)
 		return
 	}
-	klog.InfoS("Reading events from the database again")
+	klog.InfoS("Reading events from the database again", "database", s.options.Database)
 }
 
 // eventPage is how many events are read from the event table at once.

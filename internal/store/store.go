@@ -44,6 +44,8 @@ type (
 type Options struct {
 	// Engine to keep objects in. The store doesn't close it.
 	Engine engine.Engine
+	// Database is what the log calls it: its URL without a password.
+	Database string
 	// History is how long events are kept for watches and continue tokens, and HistoryBytes how much of them at most.
 	History      time.Duration
 	HistoryBytes HistoryBytes

@@ -117,7 +117,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
 	s := &Server{Loopback: generic.LoopbackClientConfig, engine: opened, streams: aggregator.NewStreams()}
-	if s.store, err = store.New(ctx, store.Options{Engine: opened, RingBytes: ringBytes, CacheBytes: cacheBytes, Clock: c.Clock}); err == nil {
+	if s.store, err = store.New(ctx, store.Options{
+		Engine: opened, Database: database.Redacted(c.DatabaseURL), RingBytes: ringBytes, CacheBytes: cacheBytes, Clock: c.Clock,
+	}); err == nil {
 		err = s.build(c, generic)
 	}
 	if err != nil {

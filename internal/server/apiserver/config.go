@@ -162,6 +162,7 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 		DatabaseURL: storage.Database,
 		Database:    storage.databaseOptions(),
 		Store: store.Options{
+			Database:     database.Redacted(storage.Database),
 			History:      storage.WatchHistory,
 			HistoryBytes: storage.WatchHistoryBytes,
 			RingBytes:    storage.WatchRingBytes,
@@ -200,7 +201,11 @@ func (o CompletedOptions) applyServing(c *Config) error {
 		}
 	}
 	if err := o.SecureServing.ApplyToConfig(generic); err != nil {
-		return fmt.Errorf("serve HTTPS on --bind-address and --secure-port: %w", err)
+		if generic.SecureServing == nil {
+			return fmt.Errorf("serve HTTPS on --bind-address and --secure-port: %w", err)
+		}
+		c.closeListener()
+		return fmt.Errorf("serve HTTPS with --tls-cert-file, --tls-private-key-file and the other --tls flags: %w", err)
 	}
 	if serving := generic.SecureServing; serving != nil {
 		serving.Listener = connections.Bound(serving.Listener, connections.Most) // All may come from one kube-apiserver.

@@ -149,9 +149,9 @@ func (s *Store) Run(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			klog.ErrorS(err, "The database is unavailable; retrying every second")
+			klog.ErrorS(err, "The database is unavailable; retrying every second", "database", s.options.Transport.ServerList)
 		} else {
-			klog.InfoS("The database is available again")
+			klog.InfoS("The database is available again", "database", s.options.Transport.ServerList)
 		}
 	}
 }

@@ -5,10 +5,13 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -136,10 +139,25 @@ func isPermanent(err error) bool {
 		return true
 	}
 	if errors.Is(err, engine.ErrUnavailable) {
-		return isRefusal(err)
+		return isRefusal(err) || isInsecure(err)
 	}
 	class := classOf(err)
-	return class == nil || !errors.Is(class, engine.ErrUnavailable) || isRefusal(err)
+	return class == nil || !errors.Is(class, engine.ErrUnavailable) || isRefusal(err) || isInsecure(err)
+}
+
+// isInsecure reports whether all servers that were asked have no TLS, or not the certificate that sslmode demands.
+func isInsecure(err error) bool {
+	var connect *pgconn.ConnectError
+	if !errors.As(err, &connect) {
+		return false
+	}
+	attempts := []error{connect.Unwrap()}
+	if several, ok := connect.Unwrap().(interface{ Unwrap() []error }); ok {
+		attempts = several.Unwrap()
+	}
+	return !slices.ContainsFunc(attempts, func(err error) bool {
+		return !strings.HasSuffix(err.Error(), "server refused TLS connection") && !errors.As(err, new(*tls.CertificateVerificationError))
+	})
 }
 
 // isRefusal reports whether the server refused the user or knows no such database.

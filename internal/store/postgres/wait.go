@@ -98,6 +98,9 @@ func (o *Options) gaveUp(caller context.Context, config *pgx.ConnConfig, err err
 // refused explains the error of a server that answers, and will keep refusing.
 func (o *Options) refused(config *pgx.ConnConfig, err error) error {
 	text := "open database " + address(config) + ": "
+	if isInsecure(err) {
+		return &openError{text + brief(err) + "; turn TLS on there (ssl = on), or correct sslmode and sslrootcert in the URL", []error{engine.ErrUnavailable, err}}
+	}
 	var server *pgconn.PgError
 	if !isRefusal(err) || !errors.As(err, &server) {
 		classified := classify(err)

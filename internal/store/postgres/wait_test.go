@@ -70,6 +70,12 @@ func TestRefusalInWords(t *testing.T) {
 	if !errors.Is(err, engine.ErrUnavailable) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
+	// It has no TLS, and waiting does not change that.
+	err = postgres.Wait(t.Context(), postgres.Options{URL: fmt.Sprintf("postgres://%s:%s@%s/postgres?sslmode=verify-full", admin.User, admin.Password, address), Cluster: "main"})
+	want = "open database postgres at " + address + ": tls error: server refused TLS connection; turn TLS on there (ssl = on), or correct sslmode and sslrootcert in the URL"
+	if !errors.Is(err, engine.ErrUnavailable) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
 }
 
 // TestMigrationTakesItsTime: ConnectTimeout is for a server that doesn't answer. One whose schema is being brought up
