@@ -4,10 +4,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
+
+	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/server/apiserver"
@@ -41,24 +42,8 @@ is for a single replica.`,
 			if errs := options.Validate(); len(errs) > 0 {
 				return cli.Usage(errors.Join(errs...))
 			}
-			return serve(command.Context(), options)
+			return options.Serve(command.Context(), clock.RealClock{})
 		},
 	}
 	return cli.WithLibraryFlags(p, command, options.Flags(), options.LibraryFlags())
-}
-
-func serve(ctx context.Context, options *apiserver.Options) error {
-	config, err := options.Complete().Config(ctx)
-	if err != nil {
-		return err
-	}
-	completed, err := config.Complete()
-	if err != nil {
-		return err
-	}
-	server, err := completed.New(ctx)
-	if err != nil {
-		return err
-	}
-	return server.Run(ctx)
 }
