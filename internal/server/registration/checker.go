@@ -178,7 +178,7 @@ func tell(before Status, problems []Problem) {
 		return
 	}
 	for _, problem := range problems {
-		klog.InfoS("Not all clients of the cluster get the reports of this server",
+		klog.ErrorS(nil, "Not all clients of the cluster get the reports of this server",
 			"group", before.Group, "reason", problem.Reason, "message", problem.Message)
 	}
 }
