@@ -137,8 +137,11 @@ func (r *restoring) run(ctx context.Context, p cli.Process) error {
 		backup = file
 	}
 	if err := database.Restore(ctx, backup, r.to, r.atNextStart); err != nil {
-		if errors.Is(err, engine.ErrLocked) {
+		switch {
+		case errors.Is(err, engine.ErrLocked):
 			return fmt.Errorf("--database: %w; or give --at-next-start", err)
+		case errors.Is(err, database.ErrNoBackup):
+			return fmt.Errorf("--from: %s: %w; give a file that docket backup has written", r.from, err)
 		}
 		return err
 	}

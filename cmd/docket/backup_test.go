@@ -45,6 +45,7 @@ func TestBackupCommands(t *testing.T) {
 		{"give one of them", cli.ExitUsage, false, []string{"restore", "--database", url("other.db"), "--from", copied, "--replaced"}},
 		{"--database-password-file: is for --replaced", cli.ExitUsage, false, []string{"restore", "--database", url("other.db"), "--from", copied, "--database-password-file", copied}},
 		{"--from: open " + folder + "/nope: no such file", cli.ExitUsage, false, []string{"restore", "--database", url("other.db"), "--from", folder + "/nope"}},
+		{"--from: backup.go: it is not a backup of Docket", cli.ExitFailure, false, []string{"restore", "--database", url("other.db"), "--from", "backup.go"}},
 		{"use pg_dump", cli.ExitUsage, false, []string{"restore", "--database", "etcd://localhost", "--from", copied}},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -15,6 +15,9 @@ import (
 // ErrOwnTools tells that a database has tools of its own for what was asked.
 var ErrOwnTools = errors.New("it is not an SQLite database")
 
+// ErrNoBackup tells that what was given to [Restore] can't be.
+var ErrNoBackup = sqlite.ErrNoBackup
+
 // Backup writes a copy of the SQLite database that a URL names into the file to, which must not exist; servers
 // go on working. For other databases it returns ErrOwnTools.
 func Backup(ctx context.Context, rawURL, to string) error {

@@ -43,7 +43,7 @@ func Backup(ctx context.Context, path, to string) (err error) {
 		}
 	}()
 	if err := vacuumInto(ctx, path, partial); err != nil {
-		return err
+		return withRemedy(err)
 	}
 	if err := checkCopy(ctx, partial); err != nil {
 		return fmt.Errorf("check the copy of %s: %w", path, err)
@@ -95,6 +95,9 @@ func vacuumInto(ctx context.Context, path, to string) (err error) {
 	return classify("copy "+path+" to "+to, err)
 }
 
+// ErrNoBackup says that what was given to be restored is no database of ours, or one that this version can't read.
+var ErrNoBackup = errors.New("it is not a backup of Docket that can be restored")
+
 // Restore puts a backup in the place of the database at path, and keeps the earlier database (PATH.before-restore).
 // Resource versions leap ahead, so that clients list again.
 //
@@ -119,7 +122,7 @@ func Restore(ctx context.Context, backup io.Reader, path string, atNextStart boo
 		return errors.Join(classify("write "+partial, err), os.Remove(partial))
 	}
 	if err := checkCopy(ctx, partial); err != nil {
-		return errors.Join(fmt.Errorf("the backup can't be used: %w", err), os.Remove(partial))
+		return errors.Join(fmt.Errorf("%w: %w", ErrNoBackup, err), os.Remove(partial))
 	}
 	// The copy of an earlier restore, before its name is needed: a log of it must not stay beside the next one.
 	for _, stale := range []string{path + replacedSuffix + "-wal", path + replacedSuffix} {

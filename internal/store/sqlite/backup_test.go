@@ -175,13 +175,14 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		"nothing":                 {nil, nil, "another program"},
 		"no database":             {[]byte("kind: List\n" + strings.Repeat("#", 9000)), engine.ErrCorrupt, "does not start like"},
-		"cut off":                 {whole[:len(whole)/2], engine.ErrCorrupt, "can't be used"},
+		"cut off":                 {whole[:len(whole)/2], engine.ErrCorrupt, "not a backup of Docket"},
 		"of another program":      {read(foreign), nil, "another program"},
 		"of a newer version":      {read(newer), engine.ErrSchema, "format 99"},
-		"with a page of nonsense": {slices.Concat(whole[:middle], bytes.Repeat([]byte{7}, 4096), whole[middle+4096:]), engine.ErrCorrupt, "can't be used"},
+		"with a page of nonsense": {slices.Concat(whole[:middle], bytes.Repeat([]byte{7}, 4096), whole[middle+4096:]), engine.ErrCorrupt, "not a backup of Docket"},
 	} {
 		err := sqlite.Restore(t.Context(), bytes.NewReader(test.backup), b.path, false)
-		if test.class != nil && !errors.Is(err, test.class) || err == nil || !strings.Contains(err.Error(), test.want) {
+		if test.class != nil && !errors.Is(err, test.class) || !errors.Is(err, sqlite.ErrNoBackup) || !strings.Contains(err.Error(), test.want) ||
+			strings.Contains(err.Error(), "restore a backup,") {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}

@@ -121,9 +121,17 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	}
 	e.Answers = questions.New(e.askTables)
 	if err := e.start(ctx, options); err != nil {
-		return nil, errors.Join(err, e.Close())
+		return nil, errors.Join(withRemedy(err), e.Close())
 	}
 	return e, nil
+}
+
+// withRemedy says what to do about a corrupt database.
+func withRemedy(err error) error {
+	if errors.Is(err, engine.ErrCorrupt) {
+		return fmt.Errorf("%w: restore a backup, or give another path", err)
+	}
+	return err
 }
 
 // complete checks options and fills in defaults.
@@ -254,8 +262,7 @@ func checkFile(path string) error {
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return classify("read "+path, err)
 	case !bytes.Equal(header, fileHeader):
-		return fmt.Errorf("open %s: %w: it does not start like a SQLite database: restore a backup, or give another path",
-			path, engine.ErrCorrupt)
+		return fmt.Errorf("open %s: %w: it does not start like a SQLite database", path, engine.ErrCorrupt)
 	}
 	return nil
 }

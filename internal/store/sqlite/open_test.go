@@ -69,8 +69,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"a file as folder", sqlite.Options{Path: filepath.Join(notADatabase, "a.db"), Cluster: "main"}, nil, []string{notADatabase}},
 		{"a folder", sqlite.Options{Path: folder, Cluster: "main"}, nil, []string{folder, "not a regular file", "docket.db"}},
 		{"no database", sqlite.Options{Path: notADatabase, Cluster: "main"}, engine.ErrCorrupt, []string{notADatabase, "restore a backup"}},
-		{"a short file", sqlite.Options{Path: short, Cluster: "main"}, engine.ErrCorrupt, []string{short}},
-		{"garbage behind the header", sqlite.Options{Path: garbage, Cluster: "main"}, engine.ErrCorrupt, []string{garbage}},
+		{"a short file", sqlite.Options{Path: short, Cluster: "main"}, engine.ErrCorrupt, []string{short, "restore a backup"}},
+		{"garbage behind the header", sqlite.Options{Path: garbage, Cluster: "main"}, engine.ErrCorrupt, []string{garbage, "restore a backup"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
