@@ -90,7 +90,7 @@ but some were inconclusive, or the command was used incorrectly.
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
 	}
 	command.AddCommand(newConformanceList(p))
-	return cli.WithSettings(p, f.complete(command, sections), sections)
+	return completeContexts(cli.WithSettings(p, f.complete(command, sections), sections), &f.kubeconfig)
 }
 
 func newConformanceList(p cli.Process) *cobra.Command {

@@ -69,7 +69,7 @@ person who made it.`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
 	}
-	return cli.WithSettings(p, command, sections)
+	return completeContexts(cli.WithSettings(p, command, sections), &f.kubeconfig)
 }
 
 func (f *consoleFlags) run(ctx context.Context) error {

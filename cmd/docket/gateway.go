@@ -53,5 +53,5 @@ rights in the cluster. If you may create APIServices there, you need no gateway.
 			return options.Run(command.Context(), p.Out, clock.RealClock{})
 		},
 	}
-	return cli.WithSettings(p, command, options.Flags())
+	return completeContexts(cli.WithSettings(p, command, options.Flags()), &options.Kubeconfig)
 }

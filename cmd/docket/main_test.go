@@ -46,6 +46,8 @@ func TestExitCodes(t *testing.T) {
 		"help":                    {args: []string{"--help"}, want: cli.ExitOK, wantText: "docket up --demo"},
 		"nothing":                 {want: cli.ExitOK, wantText: "Available Commands"},
 		"help of a command":       {args: []string{"serve", "--help"}, want: cli.ExitOK, wantText: " more flags, of the Kubernetes library for API servers: `docket help --all serve`."},
+		"commands of a command":   {args: []string{"conformance", "--help"}, want: cli.ExitOK, wantText: "\nCommands:\n  docket conformance list"},
+		"no such kubeconfig":      {args: []string{"results", "list", "--kubeconfig=testdata/nope", "--context=nope"}, want: cli.ExitUsage, wantText: "--kubeconfig: "},
 		"all flags of a command":  {args: []string{"help", "--all", "serve"}, want: cli.ExitOK, wantText: "--authentication-kubeconfig"},
 		"version":                 {args: []string{"version"}, want: cli.ExitOK, wantText: "Kubernetes library v1."},
 		"version flag":            {args: []string{"--version"}, want: cli.ExitOK, wantText: "Kubernetes library v1."},

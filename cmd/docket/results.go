@@ -100,14 +100,15 @@ Sources and policies are compared without case and by how they begin; kinds may 
 	f.complete(command, sections)
 	completeFlag(command, flags, outputFlag, resultview.Formats())
 	completeFlag(command, flags, sortFlag, resultview.Orders())
-	return cli.WithSettings(p, command, sections)
+	return f.completeNames(cli.WithSettings(p, command, sections))
 }
 
 func newResultsWhy(p cli.Process) *cobra.Command {
 	f := resultsFlags{process: p}
 	all := false
 	var sections cliflag.NamedFlagSets
-	f.addServer(sections.FlagSet("server"))
+	f.addCluster(sections.FlagSet("server"))
+	f.addNamespace(sections.FlagSet("server"))
 	flags := sections.FlagSet("output")
 	flags.BoolVar(&all, "all", all, "Show what passes, too.")
 	f.addOutput(flags)
@@ -134,7 +135,7 @@ top, with messages and, where the engine says so, what to do.`,
 		},
 	}
 	completeFlag(command, flags, outputFlag, resultview.Documents())
-	return cli.WithSettings(p, command, sections)
+	return f.completeNames(cli.WithSettings(p, command, sections))
 }
 
 func newResultsTop(p cli.Process) *cobra.Command {
@@ -166,14 +167,14 @@ func newResultsTop(p cli.Process) *cobra.Command {
 	}
 	f.complete(command, sections)
 	completeFlag(command, output, outputFlag, resultview.Documents())
-	return cli.WithSettings(p, command, sections)
+	return f.completeNames(cli.WithSettings(p, command, sections))
 }
 
 func newResultsDiff(p cli.Process) *cobra.Command {
 	f := resultsFlags{process: p}
 	toContext := ""
 	var sections cliflag.NamedFlagSets
-	f.addServer(sections.FlagSet("server"))
+	f.addCluster(sections.FlagSet("server"))
 	f.addSelection(sections.FlagSet("selection"), nil)
 	sections.FlagSet("server").StringVar(&toContext, "to-context", "", "Context of the second namespace, if that is in another cluster.")
 	output := sections.FlagSet("output")
@@ -194,7 +195,7 @@ Exit codes: 0 there is no difference; 1 there is, or something failed; 2 the com
 	}
 	f.complete(command, sections)
 	completeFlag(command, output, outputFlag, resultview.Documents())
-	return cli.WithSettings(p, command, sections)
+	return f.completeNames(cli.WithSettings(p, command, sections))
 }
 
 // top prints a ranking.
@@ -249,10 +250,18 @@ func named(n int, which string) cobra.PositionalArgs {
 	}
 }
 
-func (f *resultsFlags) addServer(fs *pflag.FlagSet) {
+func (f *resultsFlags) addCluster(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster. If empty, the one kubectl would use.")
 	fs.StringVar(&f.context, "context", "", "Context of the kubeconfig; the current one if empty.")
+}
+
+func (f *resultsFlags) addNamespace(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.namespace, "namespace", "n", "", "Namespace of the reports; that of the context if empty.")
+}
+
+func (f *resultsFlags) addServer(fs *pflag.FlagSet) {
+	f.addCluster(fs)
+	f.addNamespace(fs)
 	fs.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Look at all namespaces.")
 }
 
@@ -291,13 +300,9 @@ func (f *resultsFlags) client() (*resultview.Client, string, error) {
 }
 
 func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error) {
-	loader := kubeconfigLoader(f.kubeconfig, name)
-	config, err := loader.ClientConfig()
+	config, err := readConfig(f.kubeconfig, name)
 	if err != nil {
-		if name != "" && strings.HasPrefix(err.Error(), "context ") {
-			return nil, "", cli.Usage(fmt.Errorf("--context: %w", err))
-		}
-		return nil, "", fmt.Errorf("--kubeconfig: %w", err)
+		return nil, "", cli.Usage(err)
 	}
 	namespace := f.namespace
 	switch {
@@ -305,7 +310,7 @@ func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error)
 		return nil, "", cli.Usage(errors.New("--namespace and --all-namespaces exclude each other"))
 	case f.allNamespaces:
 	case namespace == "":
-		if namespace, _, err = loader.Namespace(); err != nil {
+		if namespace, _, err = kubeconfigLoader(f.kubeconfig, name).Namespace(); err != nil {
 			return nil, "", fmt.Errorf("--kubeconfig: %w", err)
 		}
 	}
@@ -314,9 +319,6 @@ func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error)
 }
 
 func (f *resultsFlags) diff(ctx context.Context, left, right, toContext string) error {
-	if f.namespace != "" || f.allNamespaces {
-		return cli.Usage(errors.New("--namespace: name both namespaces as arguments"))
-	}
 	if err := f.check(); err != nil {
 		return err
 	}

@@ -56,6 +56,12 @@ func printHelp(command *cobra.Command, sections, library cliflag.NamedFlagSets) 
 	out := command.OutOrStdout()
 	fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n",
 		strings.TrimSpace(command.Long), command.UseLine(), command.Example)
+	if command.HasAvailableSubCommands() {
+		fmt.Fprint(out, "\nCommands:\n")
+		for _, sub := range command.Commands() {
+			fmt.Fprintf(out, "  %s %-10s %s\n", command.CommandPath(), sub.Name(), sub.Short)
+		}
+	}
 	printSections(out, sections)
 	if more := count(library); more > 0 && showsAll(command) {
 		fmt.Fprint(out, "\nThe following flags come from the Kubernetes library for API servers.\n")

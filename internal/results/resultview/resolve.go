@@ -54,7 +54,7 @@ func (c *Client) resolve(ctx context.Context, in Extent, field, text string) ([]
 	if err != nil || len(exact) > 0 {
 		return exact, err
 	}
-	known, err := c.values(ctx, in, field, field+` != ""`)
+	known, err := c.Values(ctx, in, field)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,11 @@ func (c *Client) resolve(ctx context.Context, in Extent, field, text string) ([]
 		}
 	}
 	return nil, &UnknownError{Field: field, Text: text, Known: nearest(text, known), In: in.String()}
+}
+
+// Values returns the values that a field has in results, the most frequent first.
+func (c *Client) Values(ctx context.Context, in Extent, field string) ([]string, error) {
+	return c.values(ctx, in, field, field+` != ""`)
 }
 
 // values returns the values that a field has in results that a filter selects, the most frequent first.
@@ -98,7 +103,7 @@ func (c *Client) resolveSubject(ctx context.Context, in Extent, text string) (st
 			return text, err
 		}
 	}
-	known, err := c.values(ctx, in, "subject.kind", `subject.kind != ""`)
+	known, err := c.Values(ctx, in, "subject.kind")
 	if err != nil {
 		return "", err
 	}
