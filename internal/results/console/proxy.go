@@ -5,6 +5,8 @@ package console
 
 import (
 	"encoding/json"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -27,6 +29,8 @@ var (
 func newProxy(transport http.RoundTripper, server *url.URL, forTeam bool) http.Handler {
 	return &httputil.ReverseProxy{
 		Transport: transport,
+		// The browser sees an answer that breaks off, and says so.
+		ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: server.Scheme, Host: server.Host, Path: server.Path})
 			r.Out.Header = pick(r.In.Header, forwardedRequest)
