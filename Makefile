@@ -57,6 +57,7 @@ build-convert: ## Build docket-convert into bin/, which takes as long
 
 .PHONY: run
 run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)
+	@echo "Building. The first build takes two to six minutes and prints nothing; later ones take seconds."
 	go run ./cmd/docket up $(ARGS)
 
 .PHONY: generate
