@@ -41,7 +41,7 @@ func filter(config *logsapi.LoggingConfiguration, severities string, tells *atom
 	if !ok {
 		return // Not the text format's.
 	}
-	klog.SetLoggerWithOptions(logr.New(newSink(sink, tells)), klog.ContextualLogger(true), klog.WriteKlogBuffer(func(data []byte) {
+	klog.SetLoggerWithOptions(logr.New(ownSink{sink, tells}), klog.ContextualLogger(true), klog.WriteKlogBuffer(func(data []byte) {
 		if len(data) == 0 || strings.IndexByte(severities, data[0]) >= 0 {
 			writer.WriteKlogBuffer(data)
 		}
@@ -55,11 +55,10 @@ type ownSink struct {
 	tells *atomic.Bool
 }
 
-func newSink(next logr.LogSink, tells *atomic.Bool) ownSink {
-	if deep, ok := next.(logr.CallDepthLogSink); ok {
-		next = deep.WithCallDepth(1)
-	}
-	return ownSink{next, tells}
+// Init implements logr.LogSink. There is one call more between who logs and the next sink.
+func (s ownSink) Init(info logr.RuntimeInfo) {
+	info.CallDepth++
+	s.LogSink.Init(info)
 }
 
 // Info implements logr.LogSink.
