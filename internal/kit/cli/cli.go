@@ -127,7 +127,12 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	}
 	var interrupted interruptedError
 	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &interrupted) {
-		fmt.Fprintln(root.ErrOrStderr(), "Error:", interrupted)
+		text := interrupted.Error()
+		var left interface{ Interrupted() string }
+		if errors.As(err, &left) {
+			text += ": " + left.Interrupted()
+		}
+		fmt.Fprintln(root.ErrOrStderr(), "Error:", text)
 		return interrupted.exitCode()
 	}
 	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
@@ -233,12 +238,22 @@ func similarCommand(command *cobra.Command, name string) string {
 	return ""
 }
 
+// suggestFor annotates a flag with the names that others have for it.
+const suggestFor = "docket.dev/suggest-for"
+
+// SuggestFor lets the error about an unknown flag of these names suggest a flag.
+func SuggestFor(flags *pflag.FlagSet, name string, others ...string) {
+	flags.Lookup(name).Annotations = map[string][]string{suggestFor: others}
+}
+
 // similarFlag returns the flag of a command whose name is nearly the given one, "" for none.
 func similarFlag(command *cobra.Command, name string) string {
 	// Cobra knows how to find commands, and not flags.
 	var flags cobra.Command
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
-		flags.AddCommand(&cobra.Command{Use: flag.Name, Hidden: flag.Hidden, Run: func(*cobra.Command, []string) {}})
+		flags.AddCommand(&cobra.Command{
+			Use: flag.Name, Hidden: flag.Hidden, SuggestFor: flag.Annotations[suggestFor], Run: func(*cobra.Command, []string) {},
+		})
 	})
 	return similarCommand(&flags, name)
 }
