@@ -214,6 +214,9 @@ func TestControllerCRDs(t *testing.T) {
 	}
 	for what, spec := range map[string]string{
 		"kyverno.io/v1 ClusterPolicy":                `{background: "yes"}`,
+		"kyverno.io/v1 ClusterPolicy ":               `{rules: [{name: a, validate: {message: no}}]}`,
+		"kyverno.io/v1 ClusterPolicy  ":              `{rules: [{name: a, validate: {podSecurity: {version: 1.24}}}]}`,
+		"policies.kyverno.io/v1 MutatingPolicy":      `{matchConstraints: {resourceRules: [{apiGroups: [no]}]}}`,
 		"kyverno.io/v1 Policy in":                    `{rules: {name: a}}`,
 		"policies.kyverno.io/v1 ValidatingPolicy":    `{validations: [{message: no expression}]}`,
 		"kyverno.io/v2 PolicyException in":           `{match: {}}`,
