@@ -114,14 +114,22 @@ func leading(document []byte) int {
 	return -1
 }
 
+// helmAction begins what Helm replaces in a template. Variables of policies, such as {{ request.object }}, don't match.
+var helmAction = regexp.MustCompile(`\{\{-?\s*(/\*|[.$(]|(if|else|end|range|with|define|block|template|include|tpl|toYaml|required|default|quote|lookup|fail|printf)\b)`)
+
+const helmAdvice = "looks like a Helm template: render it first, for example with `helm template`"
+
 // lineInError is where the YAML library says in which line of a document it found an error.
 var lineInError = regexp.MustCompile(`\bline (\d+)`)
 
 // decode returns the value of a document. Errors name the lines of the file.
 func (d document) decode() (any, error) {
 	value, err := decode(d.text)
-	if err == nil || d.first <= 1 {
-		return value, err
+	if err == nil {
+		return value, nil
+	}
+	if at := helmAction.FindIndex(d.text); at != nil {
+		return nil, fmt.Errorf("line %d: %s", d.first+bytes.Count(d.text[:at[0]], newline), helmAdvice)
 	}
 	return nil, errors.New(lineInError.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		line, convErr := strconv.Atoi(strings.TrimPrefix(text, "line "))
@@ -154,23 +162,27 @@ type notAnObjectError struct{ reason string }
 
 func (e notAnObjectError) Error() string { return e.reason }
 
-// objectsOf returns the object of a document or, if that is a list, its items.
-func objectsOf(value any) ([]*unstructured.Unstructured, error) {
+var errKustomize = notAnObjectError{"is not a Kubernetes object but input of kustomize; give the output of `kubectl kustomize` instead"}
+
+// objectsOf calls visit for the object of a document or, if that is a list, for its items, each with what is wrong
+// with it. Its own error is about the whole document.
+func objectsOf(value any, visit func(*unstructured.Unstructured, error)) error {
 	if value == nil {
-		return nil, nil
+		return nil
 	}
 	content, ok := value.(map[string]any)
 	if !ok {
-		return nil, notAnObjectError{"is not a Kubernetes object: it must be a map with apiVersion, kind and metadata"}
+		return notAnObjectError{"is not a Kubernetes object: it must be a map with apiVersion, kind and metadata"}
 	}
 	if field := missingType(content); field != "" {
-		return nil, notAnObjectError{fmt.Sprintf("is not a Kubernetes object: %s is missing or not a string", field)}
+		return notAnObjectError{fmt.Sprintf("is not a Kubernetes object: %s is missing or not a string", field)}
 	}
 	object := unstructured.Unstructured{Object: content}
-	if object.GetKind() == "Kustomization" && object.GroupVersionKind().Group == "kustomize.config.k8s.io" {
-		return nil, notAnObjectError{"is not a Kubernetes object but input of kustomize; give the output of `kubectl kustomize` instead"}
+	if object.GroupVersionKind().Group == "kustomize.config.k8s.io" {
+		return errKustomize
 	}
-	return expand(content, maxDepth)
+	expand(content, maxDepth, "", visit)
+	return nil
 }
 
 // missingType returns the field, apiVersion or kind, that is missing or not a string; empty if both are good.
@@ -183,34 +195,40 @@ func missingType(content map[string]any) string {
 	return ""
 }
 
-// expand returns the object or, if it is a list, its items.
-func expand(content map[string]any, depth int) ([]*unstructured.Unstructured, error) {
+// expand calls visit for the object or, if it is a list, for its items. Errors begin with the path of the item.
+func expand(content map[string]any, depth int, path string, visit func(*unstructured.Unstructured, error)) {
 	object := &unstructured.Unstructured{Object: content}
+	wrong := func(path, text string) { visit(nil, errors.New(path+text)) }
 	items, isList := content["items"].([]any)
 	itemKind, named := strings.CutSuffix(object.GetKind(), "List")
+	if value, ok := content["items"]; ok && value == nil {
+		isList = true // Programs in Go write empty lists so.
+	}
 	if !isList || !named {
-		return []*unstructured.Unstructured{object}, check(content)
+		if err := check(content); err != nil {
+			wrong(path, err.Error())
+			return
+		}
+		visit(object, nil)
+		return
 	}
 	if depth == 0 {
-		return nil, errors.New("items: lists are nested too deeply; give one list")
+		wrong(path, "items: lists are nested too deeply; give one list")
+		return
 	}
-	var objects []*unstructured.Unstructured
 	for i, item := range items {
+		of := fmt.Sprintf("%sitems[%d]: ", path, i)
 		inner, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("items[%d]: must be an object", i)
+			wrong(of, "must be an object")
+			continue
 		}
 		// The API leaves these two out in the items of a typed list, such as a PodList.
 		if inner["kind"] == nil && inner["apiVersion"] == nil && itemKind != "" {
 			inner["kind"], inner["apiVersion"] = itemKind, object.GetAPIVersion()
 		}
-		found, err := expand(inner, depth-1)
-		if err != nil {
-			return nil, fmt.Errorf("items[%d]: %w", i, err)
-		}
-		objects = append(objects, found...)
+		expand(inner, depth-1, of, visit)
 	}
-	return objects, nil
 }
 
 // check checks the fields that other code reads without checking them.
@@ -222,8 +240,16 @@ func check(content map[string]any) error {
 	if !ok {
 		return errors.New("metadata: is missing or not a map")
 	}
-	if name, ok := metadata["name"].(string); !ok || name == "" {
-		return errors.New("metadata.name: is missing or not a string; give the object a name (generateName is not enough)")
+	name, isText := metadata["name"].(string)
+	begin, _ := metadata["generateName"].(string)
+	switch {
+	case metadata["name"] != nil && !isText:
+		return fmt.Errorf("metadata.name: must be a string, not %v; put it in quotes", metadata["name"])
+	case name == "" && begin == "":
+		return errors.New("metadata.name: is missing; give the object a name, or a generateName")
+	}
+	if strings.Contains(name, "{{") {
+		return errors.New("metadata.name: " + helmAdvice)
 	}
 	if namespace, ok := metadata["namespace"]; ok && namespace != nil {
 		if _, ok := namespace.(string); !ok {

@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,9 +41,34 @@ type Place struct {
 	Line int
 }
 
+// UnreadableError says why a document, an item of a list, or a file is not among the objects.
+type UnreadableError struct {
+	Origin string
+	// Place has no line for a whole file, which the cause then names.
+	Place Place
+	Cause error
+}
+
+// Error names the file and the line.
+func (e *UnreadableError) Error() string {
+	switch {
+	case e.Place.Line == 0:
+		return e.Cause.Error()
+	case lineInError.MatchString(e.Cause.Error()):
+		return fmt.Sprintf("%s: %v", e.Origin, e.Cause)
+	default:
+		return fmt.Sprintf("%s: line %d: %v", e.Origin, e.Place.Line, e.Cause)
+	}
+}
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.Cause }
+
 // Set is what was read.
 type Set struct {
 	Objects []Object
+	// Unreadable is what a [Loader] that goes on could not read.
+	Unreadable []*UnreadableError
 	// LeftOut lists the documents in folders that are not objects, and why; for people.
 	LeftOut []string
 
@@ -65,21 +92,30 @@ type Loader struct {
 	// Stdin is what the path "-" reads; nil if that path is not allowed.
 	Stdin  io.Reader
 	Limits Limits
+	// GoOn keeps what can't be read in [Set.Unreadable]; without it that is an error.
+	GoOn bool
 
 	read      int64
 	stdinRead bool
+	// generated counts the names that objects with a generateName got.
+	generated map[string]int
 }
 
 // Load reads all objects of the paths: files, folders with everything below them, and [Stdin]. In a folder, it reads
 // files whose names end in .yaml, .yml or .json, in the order of their names, except for those whose name, or whose
-// folder's name, begins with a dot. A file that is named twice, for example by its folder as well, is read once. The
-// error names all files that can't be read.
+// folder's name, begins with a dot, and except for patches of kustomize. A file that is named twice, for example by its
+// folder as well, is read once. The error names all files that can't be read.
 func (l *Loader) Load(paths ...string) (Set, error) {
 	set := Set{files: map[string]bool{}}
 	var errs []error
 	for _, path := range paths {
 		if err := l.loadPath(path, &set); err != nil {
 			errs = append(errs, err)
+		}
+	}
+	if !l.GoOn {
+		for _, unreadable := range set.Unreadable {
+			errs = append(errs, unreadable)
 		}
 	}
 	return set, errors.Join(errs...)
@@ -112,28 +148,45 @@ func (l *Loader) loadPath(path string, set *Set) error {
 
 // loadFolder reads the files below a folder.
 func (l *Loader) loadFolder(path string, set *Set) error {
-	var errs []error
-	before, again := len(set.Objects), false
+	var files []string
+	patches := patches{}
 	walkErr := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			// WalkDir goes on behind a folder that can't be read.
-			errs = append(errs, err)
+			set.miss(name, err)
 		case name != path && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case isManifest(name) && isFile(name, entry):
-			again = again || set.has(name)
-			errs = append(errs, l.loadFile(name, set, true))
+		case isManifest(name):
+			file, err := isFile(name, entry)
+			if err != nil {
+				set.miss(name, err)
+			}
+			if file {
+				files = append(files, name)
+				patches.add(name)
+			}
 		}
 		return nil
 	})
-	if err := errors.Join(append(errs, walkErr)...); err != nil {
-		return err
+	if walkErr != nil {
+		return walkErr
 	}
-	if len(set.Objects) == before && !again {
+	before, again := len(set.Objects)+len(set.Unreadable), false
+	for _, name := range files {
+		if of := patches[realPath(name)]; of != "" {
+			set.LeftOut = append(set.LeftOut, fmt.Sprintf("%s: is a patch of %s; give the output of `kubectl kustomize` instead", name, of))
+			continue
+		}
+		again = again || set.has(name)
+		if err := l.loadFile(name, set, true); err != nil {
+			return err
+		}
+	}
+	if len(set.Objects)+len(set.Unreadable) == before && !again {
 		return fmt.Errorf("%s: no Kubernetes objects found in files whose names end in .yaml, .yml or .json; name a file, or another folder", path)
 	}
 	return nil
@@ -141,12 +194,12 @@ func (l *Loader) loadFolder(path string, set *Set) error {
 
 // isFile follows symbolic links to files, since mounted ConfigMaps consist of them. Links to
 // folders are not followed: they may lead in circles.
-func isFile(name string, entry fs.DirEntry) bool {
+func isFile(name string, entry fs.DirEntry) (bool, error) {
 	if entry.Type()&fs.ModeSymlink == 0 {
-		return entry.Type().IsRegular()
+		return entry.Type().IsRegular(), nil
 	}
 	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular(), err
 }
 
 func isManifest(name string) bool {
@@ -166,11 +219,12 @@ func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
 	if set.has(path) {
 		return nil
 	}
+	set.files[realPath(path)] = true
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		set.miss(path, err)
+		return nil
 	}
-	set.files[realPath(path)] = true
 	return errors.Join(l.load(path, file, set, lenient), file.Close())
 }
 
@@ -189,7 +243,7 @@ func realPath(path string) string {
 }
 
 // load reads one file; the path is empty for standard input. If lenient is set, documents that are not objects are left
-// out.
+// out, and there need not be any. The error is about more than the file.
 func (l *Loader) load(path string, r io.Reader, set *Set, lenient bool) error {
 	origin := cmp.Or(path, "standard input")
 	limits := l.Limits
@@ -199,43 +253,85 @@ func (l *Loader) load(path string, r io.Reader, set *Set, lenient bool) error {
 	// One byte more, to notice a file that is larger than the limit.
 	data, err := io.ReadAll(io.LimitReader(r, min(limits.File, limits.Total-l.read)+1))
 	if err != nil {
-		return fmt.Errorf("%s: %w", origin, err)
+		set.miss(path, fmt.Errorf("%s: %w", origin, err))
+		return nil
 	}
 	l.read += int64(len(data))
 	switch {
 	case int64(len(data)) > limits.File:
-		return fmt.Errorf("%s: is larger than %d bytes, the limit for one file; split it", origin, limits.File)
+		set.miss(path, fmt.Errorf("%s: is larger than %d bytes, the limit for one file; split it", origin, limits.File))
+		return nil
 	case l.read > limits.Total:
 		return fmt.Errorf("%s: all files together are larger than %d bytes; give fewer files at a time", origin, limits.Total)
 	}
+	// A template that renders to nothing leaves comments and separators.
+	if len(bytes.TrimSpace(data)) == 0 && !lenient {
+		return fmt.Errorf("%s: is empty: no Kubernetes objects found in it; look at what was to write it", origin)
+	}
 	documents := split(data)
-	var errs []error
 	for i, document := range documents {
 		location := origin
 		if len(documents) > 1 {
 			location = fmt.Sprintf("%s: document %d", origin, i+1)
 		}
-		errs = append(errs, set.add(location, Place{path, document.line}, document, lenient))
-	}
-	return errors.Join(errs...)
-}
-
-func (s *Set) add(location string, place Place, d document, lenient bool) error {
-	value, err := d.decode()
-	if err != nil {
-		return fmt.Errorf("%s: %w", location, err)
-	}
-	objects, err := objectsOf(value)
-	var foreign notAnObjectError
-	if lenient && errors.As(err, &foreign) {
-		s.LeftOut = append(s.LeftOut, fmt.Sprintf("%s: %v", location, err))
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", location, err)
-	}
-	for _, object := range objects {
-		s.Objects = append(s.Objects, Object{Unstructured: object, Origin: location, Place: place})
+		l.add(set, Object{Origin: location, Place: Place{path, document.line}}, document, lenient)
 	}
 	return nil
+}
+
+// add adds the objects of a document, which are to be like the given one.
+func (l *Loader) add(set *Set, like Object, d document, lenient bool) {
+	miss := func(err error) {
+		place := like.Place
+		if line := lineInError.FindStringSubmatch(err.Error()); line != nil {
+			place.Line, _ = strconv.Atoi(line[1]) // It has few digits.
+		}
+		set.Unreadable = append(set.Unreadable, &UnreadableError{like.Origin, place, err})
+	}
+	value, err := d.decode()
+	if err == nil {
+		err = objectsOf(value, func(object *unstructured.Unstructured, err error) {
+			if err != nil {
+				miss(err)
+				return
+			}
+			l.name(object)
+			like.Unstructured = object
+			set.Objects = append(set.Objects, like)
+		})
+	}
+	var foreign notAnObjectError
+	switch {
+	case err == nil:
+	case lenient && errors.As(err, &foreign):
+		if isKustomization(like.Place.File) {
+			err = errKustomize
+		}
+		set.LeftOut = append(set.LeftOut, fmt.Sprintf("%s: %v", like.Origin, err))
+	default:
+		miss(err)
+	}
+}
+
+// maxGenerated is how much of a generateName Kubernetes uses.
+const maxGenerated = 58
+
+// name gives an object with a generateName a name, as the API server would: here it ends in the number of the object,
+// so that every scan of the same files gives the same.
+func (l *Loader) name(object *unstructured.Unstructured) {
+	if object.GetName() != "" {
+		return
+	}
+	if l.generated == nil {
+		l.generated = map[string]int{}
+	}
+	begin := object.GetGenerateName()
+	key := object.GroupVersionKind().GroupKind().String() + "/" + begin
+	l.generated[key]++
+	object.SetName(fmt.Sprintf("%s%05d", begin[:min(len(begin), maxGenerated)], l.generated[key]))
+}
+
+// miss records a file that can't be read. The error names it.
+func (s *Set) miss(path string, err error) {
+	s.Unreadable = append(s.Unreadable, &UnreadableError{path, Place{path, 0}, err})
 }

@@ -4,6 +4,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,7 @@ func TestDocuments(t *testing.T) {
 		"flow style":          {"{apiVersion: v1, kind: A, metadata: {name: a}}\n---\n" + object("b"), []string{"A a from f: document 1", "ConfigMap b from f: document 2"}},
 		"list":                {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n", []string{"A a from f", "B b from f"}},
 		"typed list":          {"apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: a}}\n", []string{"Pod a from f"}},
+		"null list":           {"apiVersion: v1\nkind: PodList\nmetadata: {}\nitems: null\n", nil},
 		"list of nothing":     {"apiVersion: v1\nkind: List\nitems: []\n", nil},
 		"kind ending in List": {"apiVersion: x/v1\nkind: AllowList\nmetadata:\n  name: a\nspec: {items: [x]}\n", []string{"AllowList a from f"}},
 	} {
@@ -144,7 +146,9 @@ func TestErrorsNameThePlace(t *testing.T) {
 		"broken.yaml":    object("a") + "---\nkey: [\n",
 		"nokind.yaml":    "apiVersion: v1\nmetadata: {name: a}\n",
 		"scalar.yaml":    "just text\n",
-		"noname.yaml":    "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}\n",
+		"noname.yaml":    "apiVersion: v1\nkind: A\nmetadata: {generateName: ''}\n",
+		"boolean.yaml":   "apiVersion: v1\nkind: A\nmetadata: {name: no}\n",
+		"helm.yaml":      object("a") + "---\n{{- range .Values.x }}\na: {{ . }}\n",
 		"nometa.yaml":    "apiVersion: v1\nkind: A\n",
 		"label.yaml":     object("a") + "  labels: {tier: 1}\n",
 		"labels.yaml":    object("a") + "  labels: [x]\n",
@@ -158,7 +162,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 	})
 	for path, want := range map[string][]string{
 		"broken.yaml": {"broken.yaml: document 2", "yaml"}, "nokind.yaml": {"kind is missing"}, "scalar.yaml": {"not a Kubernetes object"},
-		"noname.yaml": {"metadata.name", "generateName"}, "nometa.yaml": {"metadata: is missing"},
+		"noname.yaml": {"noname.yaml: line 1: metadata.name", "generateName"}, "boolean.yaml": {"metadata.name: must be a string, not false; put it in quotes"}, "helm.yaml": {"document 2: line 6: looks like a Helm template: render it first"}, "nometa.yaml": {"metadata: is missing"},
 		"label.yaml": {"metadata.labels[tier]", "quotes"}, "labels.yaml": {"metadata.labels: must be a map"},
 		"namespace.yaml": {"metadata.namespace"}, "item.yaml": {"items[1]: metadata.name"}, "item2.yaml": {"items[0]"},
 		"deep.yaml": {"nested too deeply"}, "json.json": {"json.json"}, "empty": {"empty", "no Kubernetes objects"},
@@ -206,6 +210,28 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 	if _, err := loader.Load("-"); err == nil {
 		t.Error("a second read of standard input has no error")
 	}
+}
+
+// TestGoesOn: what can't be read has its place, and everything beside it is read.
+func TestGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{
+		"a.yaml": object("a") + "---\nkey: [\n---\napiVersion: v1\nkind: List\nitems: [x, {apiVersion: v1, kind: B, metadata: {name: b}}, {kind: C}]\n",
+		"b.yaml": "\x00\x01\xff\n", "c.yaml": object("c"),
+		"d.yaml": "apiVersion: v1\nkind: Job\nmetadata: {generateName: " + strings.Repeat("x", 60) + "}\n---\napiVersion: v1\nkind: Job\nmetadata: {generateName: j-}\n",
+	})
+	testkit.NoError(t, os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")))
+	set := testkit.Must((&manifest.Loader{GoOn: true}).Load(dir, filepath.Join(dir, "c.yaml")))(t)
+	want := []string{
+		"ConfigMap a from a.yaml: document 1", "B b from a.yaml: document 3", "ConfigMap c from c.yaml",
+		"Job " + strings.Repeat("x", 58) + "00001 from d.yaml: document 1", "Job j-00001 from d.yaml: document 2",
+	}
+	testkit.NoDiff(t, cmp.Diff(want, names(set, dir)), "objects (-want +got)")
+	var got []string
+	for _, unreadable := range set.Unreadable {
+		got = append(got, fmt.Sprintf("%s:%d", strings.TrimPrefix(unreadable.Place.File, dir+"/"), unreadable.Place.Line))
+	}
+	testkit.NoDiff(t, cmp.Diff([]string{"loop.yaml:0", "a.yaml:6", "a.yaml:8", "a.yaml:8", "b.yaml:1"}, got), "unreadable (-want +got)")
 }
 
 func FuzzLoad(f *testing.F) {
