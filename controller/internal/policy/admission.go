@@ -28,7 +28,7 @@ func ReviewTimeout(usual, asked time.Duration) time.Duration {
 
 // Admission says for which admission requests a policy is evaluated, and how.
 type Admission struct {
-	// Enabled is true if requests are to be evaluated. If not, all other fields are meaningless.
+	// Enabled is true if requests are to be evaluated. If not, all other fields but Enforces are meaningless.
 	Enabled bool
 	// Enforces is true if some results deny a request.
 	Enforces bool
@@ -98,6 +98,14 @@ type Admitted struct {
 	// replace earlier ones of the same rules only, and Subject has no UID if Kyverno did not know it, and
 	// its Kind only if there is no Resource.Resource.
 	Adopted bool
+}
+
+// Enforces reports whether admission would refuse a subject for a failure of a rule, rather than only tell it.
+func Enforces(p Policy, rule string, subject Subject) bool {
+	if says, ok := p.(interface{ Enforces(string, Subject) bool }); ok {
+		return says.Enforces(rule, subject)
+	}
+	return p.Admission().Enforces
 }
 
 // WantsReview reports whether requests are evaluated for a policy: if all is set, for every policy that is

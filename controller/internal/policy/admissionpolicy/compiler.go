@@ -4,6 +4,7 @@
 package admissionpolicy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,10 +62,14 @@ func (c *Compiler) Compile(object *unstructured.Unstructured, others []*unstruct
 		p.Facts.Problem = p.compileValidating(object, bindings)
 	}
 	if p.definition == nil {
+		p.Facts.Targets = rawTargets(object)
 		return p
 	}
 	p.Facts.Targets = targets(p.definition.GetMatchConstraints())
 	p.Facts.LeftOut = leftOut(p.definition.GetMatchConstraints(), p.deciding)
+	if len(bindings) == 0 {
+		p.Facts.LeftOut = append(p.Facts.LeftOut, "no "+object.GetKind()+"Binding names it, so that it is not in effect")
+	}
 	p.Facts.ReadsStatus = policy.MayReadStatus(object)
 	p.Facts.Background = p.Facts.Background && len(p.Facts.LeftOut) == 0
 	p.Facts.ReadsNamespace = readsNamespace(append(p.deciding, p.telling...))
@@ -90,6 +95,9 @@ func (p *admissionPolicy) compileValidating(object *unstructured.Unstructured, b
 			return fmt.Errorf("binding %s: %w", binding.GetName(), err)
 		}
 		setDefaults(decoded.Spec.MatchResources)
+		if actions := decoded.Spec.ValidationActions; len(actions) > 0 && !slices.Contains(actions, admissionregistrationv1.Deny) {
+			p.auditing = append(p.auditing, binding.GetName())
+		}
 		p.bindings = append(p.bindings, validating.NewValidatingAdmissionPolicyBindingAccessor(decoded))
 	}
 	validator, err := compile(definition)
@@ -147,12 +155,28 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, bi
 	return policy.Fingerprint(content)
 }
 
-// decode is strict about types and lenient about fields, as the API server is about what is stored.
+// decode is strict about types, whose errors name the field, and lenient about fields, as the API server is about what
+// is stored.
 func decode(object *unstructured.Unstructured, into any) error {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into); err != nil {
+	data, err := json.Marshal(object.Object)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
 		return fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
 	return nil
+}
+
+// rawTargets are the targets of a policy that can't be read, if its constraints can be.
+func rawTargets(object *unstructured.Unstructured) []policy.Target {
+	spec, _ := object.Object["spec"].(map[string]any)
+	only := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"matchConstraints": spec["matchConstraints"]}}}
+	definition := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+	if err := decode(only, definition); err != nil {
+		return nil
+	}
+	return targets(definition.Spec.MatchConstraints)
 }
 
 // setDefaults does what the API server does for objects that it stores; those from files lack it.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,8 @@ type admissionPolicy struct {
 	definition generic.PolicyAccessor
 	// bindings are sorted by name.
 	bindings []generic.BindingAccessor
+	// auditing are the names of bindings for which no failure denies.
+	auditing []string
 	// bindingProperty is the property with the binding, as in Kyverno's reports.
 	bindingProperty string
 	// deciding are the expressions that decide about results, telling those that results show.
@@ -65,6 +68,9 @@ func (p *admissionPolicy) Evaluate(ctx context.Context, subject policy.Subject) 
 	if p.Facts.Problem == nil && !p.Facts.Background {
 		return nil, nil
 	}
+	if p.definition == nil || p.definition.GetMatchConstraints() == nil {
+		return p.unreadable(subject), nil
+	}
 	results, err := p.evaluate(ctx, p.evaluationOf(subject))
 	if err != nil {
 		results = errorResult(err)
@@ -73,6 +79,20 @@ func (p *admissionPolicy) Evaluate(ctx context.Context, subject policy.Subject) 
 		return nil, err
 	}
 	return results, nil
+}
+
+// unreadable returns the results of a policy that nobody can match.
+func (p *admissionPolicy) unreadable(subject policy.Subject) []policy.Result {
+	kind, resource := subject.Object.GroupVersionKind(), p.resourceOf(subject)
+	if slices.ContainsFunc(p.Facts.Targets, func(target policy.Target) bool { return target.Matches(kind, resource.Resource) }) {
+		return errorResult(p.Facts.Problem)
+	}
+	return nil
+}
+
+// Enforces is read by the function [policy.Enforces]. Rules are bindings.
+func (p *admissionPolicy) Enforces(binding string, _ policy.Subject) bool {
+	return !slices.Contains(p.auditing, binding)
 }
 
 func errorResult(cause error) []policy.Result {
@@ -87,13 +107,17 @@ type evaluation struct {
 	matcher   generic.PolicyMatcher
 }
 
+// resourceOf guesses the resource of a subject if it is not known.
+func (p *admissionPolicy) resourceOf(subject policy.Subject) schema.GroupVersionResource {
+	if subject.Resource.Resource != "" {
+		return subject.Resource
+	}
+	return policy.ResourceOf(p.compiler.config.Mapper, subject.Object.GroupVersionKind())
+}
+
 // evaluationOf makes a request of a subject: its creation by nobody.
 func (p *admissionPolicy) evaluationOf(subject policy.Subject) evaluation {
-	object, kind := subject.Object, subject.Object.GroupVersionKind()
-	resource := subject.Resource
-	if resource.Resource == "" {
-		resource = policy.ResourceOf(p.compiler.config.Mapper, kind)
-	}
+	object, kind, resource := subject.Object, subject.Object.GroupVersionKind(), p.resourceOf(subject)
 	namespace := object.GetNamespace()
 	if kind.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 		namespace = object.GetName()
@@ -108,9 +132,6 @@ func (p *admissionPolicy) evaluationOf(subject policy.Subject) evaluation {
 }
 
 func (p *admissionPolicy) evaluate(ctx context.Context, e evaluation) ([]policy.Result, error) {
-	if p.Facts.Problem != nil {
-		return nil, p.Facts.Problem
-	}
 	interfaces := p.compiler.interfaces
 	matches, resource, kind, err := e.matcher.DefinitionMatches(e.attributes, interfaces, p.definition)
 	if err != nil {
@@ -118,6 +139,9 @@ func (p *admissionPolicy) evaluate(ctx context.Context, e evaluation) ([]policy.
 	}
 	if !matches {
 		return nil, nil
+	}
+	if p.Facts.Problem != nil {
+		return nil, p.Facts.Problem
 	}
 	var results []policy.Result
 	for _, binding := range p.bindings {

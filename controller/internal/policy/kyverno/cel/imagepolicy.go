@@ -44,7 +44,7 @@ type imageVariant struct {
 
 func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	described, referring := c.describe(object, all)
-	described.Facts.Admission = policy.Admission{} // The answer to a request must not wait for registries.
+	described.Facts.Admission = policy.Admission{Enforces: described.Facts.Admission.Enforces} // The answer to a request must not wait for registries.
 	if c.Registries == nil {
 		described.Facts.Background, described.Facts.LeftOut = false, []string{base.ErrNoImages.Error()}
 		return &imagePolicy{common: described}

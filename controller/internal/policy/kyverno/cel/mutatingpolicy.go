@@ -32,7 +32,7 @@ type mutatingPolicy struct {
 
 func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	described, referring := c.describe(object, all)
-	described.Facts.Admission = policy.Admission{} // It is Kyverno that mutates.
+	described.Facts.Admission = policy.Admission{Enforces: described.Facts.Admission.Enforces} // It is Kyverno that mutates.
 	targets := base.Unique(constraintTargets(rawConstraints(object)))
 	decoded, err := decode[policiesv1beta1.MutatingPolicyLike](object, &policiesv1beta1.MutatingPolicy{}, &policiesv1beta1.NamespacedMutatingPolicy{})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	"github.com/kyverno/kyverno/ext/wildcard"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	matchutils "github.com/kyverno/kyverno/pkg/utils/match"
 
 	"github.com/docket-project/docket/api/report"
@@ -79,6 +80,13 @@ func (p *classicPolicy) conclude(v *requestView, rules []*rule, result policy.Re
 		result.Outcome == report.OutcomeError && p.Facts.Admission.Closed)
 	verdict.Warn = !verdict.Deny && (chosen || spec.EmitWarning != nil && *spec.EmitWarning)
 	return verdict
+}
+
+// Enforces is read by the function [policy.Enforces]. Kyverno decides by the names of rules.
+func (p *classicPolicy) Enforces(rule string, subject policy.Subject) bool {
+	failed := *engineapi.RuleFail(rule, engineapi.Validation, "", nil)
+	response := engineapi.NewEngineResponse(*subject.Object, engineapi.NewKyvernoPolicy(p.decoded), subject.NamespaceLabels)
+	return response.WithPolicyResponse(engineapi.PolicyResponse{Rules: []engineapi.RuleResponse{failed}}).HasEnforcedFailure()
 }
 
 // chosen reports whether a rule is among those to enforce in the request's namespace.
