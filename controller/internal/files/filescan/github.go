@@ -26,10 +26,9 @@ func (p Printer) PrintGitHub(w io.Writer) error {
 		if !finding.isProblem() {
 			continue
 		}
-		level := "error"
-		below := finding.Outcome == report.OutcomeFail && !atLeast(finding.Severity, cmp.Or(p.FailOn, report.SeverityInfo))
-		if finding.Outcome == report.OutcomeWarn || below {
-			level = "warning"
+		level := finding.level(atLeast(finding.Severity, cmp.Or(p.FailOn, report.SeverityInfo)))
+		if level == levelNote {
+			level = "notice"
 		}
 		var properties []string
 		if file := p.relative(finding.Place.File); file != "" {

@@ -70,6 +70,31 @@ func (f Finding) isProblem() bool {
 	return f.Outcome != report.OutcomePass && f.Outcome != report.OutcomeSkip
 }
 
+// The levels of findings, as SARIF names them.
+const (
+	levelError   = "error"
+	levelWarning = "warning"
+	levelNote    = "note"
+)
+
+// levels are those of severities; without a severity, it is an error.
+var levels = map[report.Severity]string{
+	report.SeverityMedium: levelWarning, report.SeverityLow: levelNote, report.SeverityInfo: levelNote,
+}
+
+// level is that of the severity: at most a warning if the finding does not count, an error if nothing was evaluated.
+func (f Finding) level(counts bool) string {
+	level := cmp.Or(levels[f.Severity], levelError)
+	switch {
+	case f.Outcome == report.OutcomeError:
+		return levelError
+	case level == levelError && (f.Outcome == report.OutcomeWarn || !counts):
+		return levelWarning
+	default:
+		return level
+	}
+}
+
 // text is the message without control characters; its line breaks stay.
 func (f Finding) text() string {
 	lines := strings.Split(strings.TrimSpace(f.Message), "\n")

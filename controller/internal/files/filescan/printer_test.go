@@ -81,6 +81,31 @@ func TestGitHubKnowsWhatFails(t *testing.T) {
 	}
 }
 
+// TestLevels are those of severities; what could not be evaluated is an error whatever its severity.
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	var policies strings.Builder
+	for _, severity := range []string{"critical", "high", "medium", "low", "info", ""} {
+		fmt.Fprintf(&policies, "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: 'p%s'}, spec: {kinds: [Pod], label: owner, severity: '%[1]s'}}\n---\n", severity)
+	}
+	policies.WriteString("{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: wrong}, spec: {kinds: [Pod], problem: x, severity: low}}\n")
+	printer := filescan.Printer{Findings: scanFiles(t, policies.String(), "{apiVersion: v1, kind: Pod, metadata: {name: a}}", filescan.FilesOptions{})}
+	var commands, findings bytes.Buffer
+	testkit.NoError(t, printer.PrintGitHub(&commands))
+	testkit.NoError(t, printer.PrintSARIF(&findings))
+	want := map[string]string{"p": "error", "pcritical": "error", "phigh": "error", "pmedium": "warning", "plow": "note", "pinfo": "note", "wrong": "error"}
+	for _, result := range testkit.Must(sarif.FromBytes(findings.Bytes()))(t).Runs[0].Results {
+		name := strings.TrimSuffix(strings.TrimPrefix(*result.RuleID, "ClusterPolicy/"), "/r")
+		if result.Level != want[name] {
+			t.Errorf("SARIF: the level of %s is %s, want %s", name, result.Level, want[name])
+		}
+		command := "::" + strings.Replace(want[name], "note", "notice", 1) + " title=ClusterPolicy/" + name + "/r::"
+		if !strings.Contains(commands.String(), command) {
+			t.Errorf("%q is not in\n%s", command, commands.String())
+		}
+	}
+}
+
 // TestSARIF: another implementation reads it, knows all its fields and finds it valid by the schema of SARIF 2.1.0.
 func TestSARIF(t *testing.T) {
 	t.Parallel()

@@ -63,13 +63,9 @@ func (p Printer) sarifRule(finding Finding) sarif.Rule {
 }
 
 func (p Printer) sarifResult(finding Finding, rule int) sarif.Result {
-	level := "error"
-	if finding.Outcome == report.OutcomeWarn {
-		level = "warning"
-	}
 	subject := finding.subjectName()
 	result := sarif.Result{
-		RuleID: finding.ruleName(), RuleIndex: rule, Level: level, Message: sarif.Text{Text: subject + ": " + finding.text()},
+		RuleID: finding.ruleName(), RuleIndex: rule, Level: finding.level(true), Message: sarif.Text{Text: subject + ": " + finding.text()},
 		Locations: []sarif.Location{{
 			PhysicalLocation: p.sarifPlace(finding.Place.File, finding.Place.Line),
 			LogicalLocations: []sarif.Logical{{Name: finding.Subject.Name, FullyQualifiedName: subject, Kind: "resource"}},
