@@ -45,7 +45,9 @@ existing resources, with their exceptions.
 
 Files hold YAML or JSON, with as many objects as they like; of a folder all files below it
 that end in .yaml, .yml or .json are read, - is standard input. Namespaced resources without
-a namespace are in that of --namespace, or in default. The labels of a namespace are those
+a namespace are in that of --namespace, or in default; those with a generateName get a name
+that ends in a number. Each definition of a resource is evaluated, such as those of several
+folders. Patches that a kustomization names, and what is no Kubernetes object, are left out. The labels of a namespace are those
 of the Namespace among the resources. Scopes and plurals of custom resources are
 those of the CustomResourceDefinition among the resources; without one they are guessed.
 Images are verified with --registry only: without it, no registry is asked.
@@ -63,7 +65,11 @@ whose reports ` + "`docket-controller run`" + ` keeps.
 
 What the scan does not evaluate it names on standard error: files that hold something else,
 rules that validate nothing, policies that apply to none of the resources (an error with
---require-match). A policy in a file with a field that Kyverno doesn't have is an error.
+--require-match). A document that can't be read is a finding with its file and line, and a
+policy that can't be, or has a field that Kyverno doesn't have, gives an error for what it matches:
+everything else is evaluated. --strict stops at the first of them.
+
+With --to, too, failures set the exit code: --fail-on none is for jobs that only write reports.
 
 Exit codes: 0 all results are pass, skip or warn, or fail below --fail-on; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail); 130 it was interrupted.`
@@ -96,9 +102,11 @@ func newScan(p cli.Process) *cobra.Command {
 }
 
 func addScanOutput(fs *pflag.FlagSet, c *filescan.Command) {
-	fs.StringVar(&c.Output, "output", c.Output, "What is printed: table; the reports as yaml or json; or findings as sarif, junit or github (workflow commands). Paths in findings are relative to the current folder.")
-	fs.StringVar(&c.FailOn, "fail-on", c.FailOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info. Policies without a severity count as info. Errors always count.")
+	fs.StringVarP(&c.Output, "output", "o", c.Output, "What is printed: table; the reports as yaml or json; or findings as sarif, junit or github (workflow commands). Paths in findings are relative to the current folder.")
+	fs.StringVar(&c.FailOn, "fail-on", c.FailOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info; none if no failure does, as in a job that only writes reports. Policies without a severity count as info. Errors always count.")
+	cli.SuggestFor(fs, "fail-on", "severity", "exit-code", "exit-zero", "soft-fail")
 	fs.BoolVar(&c.RequireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
+	fs.BoolVar(&c.Strict, "strict", false, "Stop at the first document that can't be read, and the first policy that can't be evaluated. Without it, everything else is evaluated before the exit code is 2.")
 	fs.BoolVar(&c.All, "all", false, "Show all results and policies in the table, not only failures, warnings and errors, and the policies that have some.")
 	fs.StringVar(&c.To, "to", "", "Kubeconfig of a server to write the reports into.")
 	fs.BoolVar(&c.CreateNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")

@@ -109,6 +109,7 @@ func TestScanOfFiles(t *testing.T) {
 		"exception.yaml": exception, "broken.yaml": brokenPolicy, "good.yaml": goodPod,
 		"invalid.yaml":  strings.Replace(labelPolicy, "pattern: {", "pattern: {^(x): y, ", 1),
 		"newer.yaml":    strings.Replace(labelPolicy, "spec:\n", "spec:\n  surprise: true\n", 1),
+		"again.yaml":    labelPolicy,
 		"misspelt.yaml": strings.Replace(labelPolicy, "pattern: ", "patern: ", 1),
 		"podd.yaml":     strings.Replace(labelPolicy, "kinds: [Pod]", "kinds: [Podd]", 1),
 		"images.yaml":   labelPolicy[:strings.Index(labelPolicy, "    validate:")] + "    verifyImages: [{imageReferences: [nginx]}]\n",
@@ -143,7 +144,10 @@ func TestScanOfFiles(t *testing.T) {
 		"not scored":               {slices.Concat(in("policy", "unscored.yaml"), in("resource", "app")), cli.ExitOK, []string{"warn"}, []string{"0 fail, 1 warn"}},
 		"context without cluster":  {slices.Concat(in("policy", "broken.yaml", "policies"), in("resource", "app")), program.ExitTrouble, []string{"error"}, []string{"could not be evaluated"}},
 		"invalid policy":           {slices.Concat(in("policy", "invalid.yaml"), in("resource", "good.yaml")), program.ExitTrouble, nil, []string{"ClusterPolicy/owner can't be evaluated"}},
-		"unknown field":            {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"--policy: ClusterPolicy/owner: kyverno v1.19.1 does not know spec.surprise: "}},
+		"unknown field":            {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), program.ExitTrouble, []string{"error ClusterPolicy/owner/label: kyverno v1.19.1 does not know spec.surprise"}, []string{"ClusterPolicy/owner can't be evaluated: kyverno v1.19.1 does not know spec.surprise: "}},
+		"policies beside it":       {slices.Concat(in("policy", "newer.yaml", "policies/sub"), in("resource", "app")), program.ExitTrouble, []string{"fail  ValidatingPolicy/named"}, nil},
+		"strict":                   {slices.Concat(in("policy", "newer.yaml", "policies/sub"), in("resource", "app"), []string{"--strict"}), program.ExitTrouble, nil, []string{"Error: ClusterPolicy/owner can't be evaluated"}},
+		"strict about documents":   {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app", "broken"), []string{"--strict"}), program.ExitTrouble, nil, []string{"Error: --resource: " + dir + "/broken/a.yaml: yaml: line 1"}},
 		"misspelt rule":            {slices.Concat(in("policy", "misspelt.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"spec.rules[0].validate.patern"}},
 		"kind that is none":        {slices.Concat(in("policy", "podd.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"No results: ClusterPolicy/owner applies to none"}},
 		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), program.ExitTrouble, nil, []string{"--require-match: policies that apply to no resource: 1 (1 policy, 3 resources:"}},
@@ -152,9 +156,10 @@ func TestScanOfFiles(t *testing.T) {
 		"bad registry flags":       {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app"), []string{"--image-pull-secrets=a/b/c", "--registry-credential-helpers=vault", "--registry-cache-age=1ms"}), cli.ExitUsage, nil, []string{"--image-pull-secrets", "--registry-credential-helpers", "--registry-cache-age"}},
 		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: images are not verified: image registries are not asked; --registry asks them"}},
 		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"--policy: there is no policy in it"}},
-		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), program.ExitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in"}},
-		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), program.ExitTrouble, nil, []string{"the Pod shop/good is also in"}},
-		"all duplicates":           {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app", "good.yaml")), program.ExitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in", "the Pod shop/good is also in"}},
+		"flags swapped":            {slices.Concat(in("policy", "app"), in("resource", "policies")), program.ExitTrouble, nil, []string{"--policy: there is no policy in it", "--resource has policies: are the two flags the wrong way round?"}},
+		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), program.ExitTrouble, []string{"fail  ClusterPolicy/owner", "fail  ValidatingPolicy/named"}, []string{"--policy: " + dir + "/unscored.yaml: line 1: the ClusterPolicy owner is also in"}},
+		"the same policy twice":    {slices.Concat(in("policy", "policies/owner.yaml", "again.yaml"), in("resource", "good.yaml")), cli.ExitOK, nil, []string{"1 policy, 1 resource: 1 pass"}},
+		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), filescan.ExitFindings, nil, []string{"4 resources: 3 pass, 2 fail"}},
 		"same file twice":          {slices.Concat(in("policy", "policies/owner.yaml", "policies"), in("resource", "good.yaml", "good.yaml")), cli.ExitOK, nil, []string{"2 policies, 1 resource: 1 pass"}},
 		"all broken files": {
 			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), program.ExitTrouble, nil,
@@ -243,6 +248,8 @@ func TestFailOn(t *testing.T) {
 		{"high", "critical", cli.ExitOK, ""}, {"high", "high", filescan.ExitFindings, ""},
 		{"critical", "critical", filescan.ExitFindings, ""}, {"critical", "info", filescan.ExitFindings, ""},
 		{"none,low,high", "high", filescan.ExitFindings, "3 fail, 0 warn, 0 error, 0 skip; 2 of the failures are below --fail-on high"},
+		{"critical,none", "none", cli.ExitOK, "0 skip; 2 of the failures are below --fail-on none"},
+		{"broken,low", "none", program.ExitTrouble, "rules that could not be evaluated: 1"},
 		{"broken,low", "critical", program.ExitTrouble, "rules that could not be evaluated: 1"},
 		{"none", "grave", program.ExitTrouble, "--fail-on: \"grave\" is none of critical"},
 	} {
@@ -308,6 +315,11 @@ func reportsIn(t *testing.T, text string) []string {
 
 func TestScanOfStandardInput(t *testing.T) {
 	t.Parallel()
+	for _, empty := range [][]string{{"--policy", writeFiles(t, map[string]string{"p.yaml": labelPolicy}), "--resource", "-"}, {"--policy", "-", "--resource", writeFiles(t, map[string]string{"p.yaml": goodPod})}} {
+		if got := command(t, " \n", append([]string{"scan"}, empty...)...); got.code != program.ExitTrouble || !strings.Contains(got.err, "standard input: is empty: no Kubernetes objects found in it") {
+			t.Errorf("%q: exit code %d:\n%s%s", empty, got.code, got.out, got.err)
+		}
+	}
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy})
 	if got := command(t, badPod, "scan", "--policy", dir, "--resource", "-"); got.code != filescan.ExitFindings || !strings.Contains(got.out, "Pod/default/bad\n") {
 		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)

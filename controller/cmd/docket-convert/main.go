@@ -93,7 +93,7 @@ func newRoot(p cli.Process) *cobra.Command {
 }
 
 func addOutput(fs *pflag.FlagSet, c *conversion.Command) {
-	fs.StringVar(&c.Output, "output", c.Output, "Whether the new policies are printed: none or yaml. With yaml, the proof is on standard error.")
+	fs.StringVarP(&c.Output, "output", "o", c.Output, "Whether the new policies are printed: none or yaml. With yaml, the proof is on standard error.")
 	fs.StringVar(&c.OutputDir, "output-dir", "", "Folder into which each new policy and exception is written as a file of its own. It is created; files of the same name are replaced.")
 	fs.StringVar(&c.Proof, "proof", c.Proof, "Form of the proof: table, or json with all differences.")
 	fs.IntVar(&c.Variants, "variants", 0, "How many variants of each resource of --resource are compared as well, at most. Each differs from it in one field.")

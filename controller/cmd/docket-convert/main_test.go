@@ -93,7 +93,7 @@ func TestConvert(t *testing.T) {
 		"as JSON":           {[]string{owner, pods, "--proof=json"}, 0, `"state": "equal"`},
 		"not compared":      {[]string{owner}, 0, "1 unproven"},
 		"policies":          {[]string{owner, "--output=yaml"}, 0, "kind: ValidatingPolicy"},
-		"another policy":    {[]string{owner, "--policy=" + dir + "/new.yaml", pods}, 0, "is no policy of kyverno.io"},
+		"another policy":    {[]string{owner, "--policy=" + dir + "/new.yaml", pods}, 0, "is a CEL policy already"},
 		"not converted":     {[]string{owner, "--policy=" + dir + "/mutating.yaml", pods}, conversion.ExitPartly, "write a MutatingPolicy by hand"},
 		"exception of none": {[]string{"--policy=" + dir + "/failing.yaml", "--exception=" + dir + "/exception.yaml", pods}, filescan.ExitFindings, "PolicyException/shop/e: not converted"},
 		"differs":           {[]string{"--policy=" + dir + "/failing.yaml", pods}, filescan.ExitFindings, "is error"},

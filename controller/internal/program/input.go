@@ -38,12 +38,14 @@ func NewInput(in *filescan.Input) *Input {
 
 // AddFlags adds the flags that say what is read.
 func (f *Input) AddFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.Policies, "policy", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
+	fs.StringSliceVarP(&f.Policies, "policy", "p", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
 	fs.StringSliceVar(&f.Exceptions, "exception", nil, "Files and folders with exceptions (PolicyException) for the policies of --policy.")
-	fs.StringSliceVar(&f.Resources, "resource", nil, "Files and folders with the resources to evaluate; - is standard input.")
+	fs.StringSliceVarP(&f.Resources, "resource", "r", nil, "Files and folders with the resources to evaluate; - is standard input.")
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
 	fs.StringVar(&f.Context, "context", "", "Context in --kubeconfig; empty for its current one.")
 	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
+	cli.SuggestFor(fs, "policy", "policies")
+	cli.SuggestFor(fs, "kubeconfig", "cluster")
 	manager.AddExceptionNamespaces(fs, &f.exceptionNamespaces)
 	fs.IntVar(&f.Workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }

@@ -169,10 +169,6 @@ func (f *file) loadPolicies() (filescan.Sorted, error) {
 
 // prepare compiles the policies and loads the resources of a file, with some mutants of each.
 func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted, mutants int) ([]policy.Policy, *filescan.Files, error) {
-	policies, err := filescan.Compile(compiler, sorted.Policies, sorted.Exceptions)
-	if err != nil {
-		return nil, nil, fmt.Errorf("policies: %w", err)
-	}
 	resources, err := f.load(f.content.Resources)
 	if err != nil {
 		return nil, nil, fmt.Errorf("resources: %w", err)
@@ -182,10 +178,11 @@ func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted, mutants
 			resources = append(resources, proof.Mutants(object, mutants)...)
 		}
 	}
-	source, err := filescan.NewFiles(resources, filescan.FilesOptions{
-		NamespaceLabels: f.content.Values.labels(), AllowDuplicates: true,
-	})
-	return policies, source, err
+	source := filescan.NewFiles(resources, filescan.FilesOptions{NamespaceLabels: f.content.Values.labels()})
+	for _, unreadable := range source.Unreadable {
+		err = errors.Join(err, unreadable)
+	}
+	return filescan.Compile(compiler, sorted.Policies, sorted.Exceptions), source, err
 }
 
 func (f *file) load(paths []string) ([]manifest.Object, error) {

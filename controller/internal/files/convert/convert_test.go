@@ -103,7 +103,7 @@ func resources(t *testing.T, text string, variants int) *filescan.Files {
 	for _, one := range set.Objects {
 		objects = append(objects, proof.Mutants(one, variants)...)
 	}
-	return testkit.Must(filescan.NewFiles(objects, filescan.FilesOptions{AllowDuplicates: true}))(t)
+	return filescan.NewFiles(objects, filescan.FilesOptions{})
 }
 
 // prove converts a policy and compares the results. All rules must be converted.

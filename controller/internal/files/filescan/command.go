@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	apireport "github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -44,8 +45,9 @@ type Command struct {
 	All bool
 	// FailOn is the lowest severity of failures that set the exit code.
 	FailOn string
-	// RequireMatch makes an error of a policy that applies to no resource.
-	RequireMatch bool
+	// RequireMatch makes an error of a policy that applies to no resource, Strict one of the first document or policy that
+	// can't be read.
+	RequireMatch, Strict bool
 	// To is the kubeconfig of a server into which reports are written; empty for none.
 	To               string
 	CreateNamespaces bool
@@ -61,7 +63,7 @@ func (c *Command) Validate() []error {
 	return append(c.Input.Validate(), wrong(
 		mistake{c.CreateNamespaces && c.To == "", "--create-namespaces needs --to"},
 		mistake{!slices.Contains(outputs, c.Output), fmt.Sprintf("--output: %q is none of %s", c.Output, strings.Join(outputs, ", "))},
-		mistake{!slices.Contains(severities, apireport.Severity(c.FailOn)), fmt.Sprintf("--fail-on: %q is none of critical, high, medium, low and info", c.FailOn)},
+		mistake{!slices.Contains(severities, apireport.Severity(c.FailOn)), fmt.Sprintf("--fail-on: %q is none of critical, high, medium, low, info and none", c.FailOn)},
 		mistake{c.API != string(report.WGPolicy) && c.API != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", c.API, report.WGPolicy, report.OpenReports)},
 	)...)
 }
@@ -87,8 +89,9 @@ func (c *Command) Run(ctx context.Context) error {
 		return err
 	}
 	r := run{Command: c, Loaded: loaded, findings: NewFindings(c.All || c.Output == outputJUnit)}
-	if err := r.examine(); err != nil {
-		return err
+	r.examine()
+	if lacking := append(slices.Clone(r.Unreadable), r.problems()...); c.Strict && len(lacking) > 0 {
+		return lacking[0]
 	}
 	options := Options{Workers: c.Workers, Findings: r.findings}
 	if c.Output == OutputYAML || c.Output == OutputJSON || c.To != "" {
@@ -110,18 +113,26 @@ func (c *Command) Run(ctx context.Context) error {
 	for _, id := range r.unmatched() {
 		fmt.Fprintf(c.Process.ErrOut, "No results: %s applies to none of the resources\n", id)
 	}
-	if err := errors.Join(r.print(), prefixed("--to", r.write(ctx)), incomplete); err != nil {
+	if missed := errors.Join(r.Unreadable...); missed != nil {
+		incomplete = errors.Join(incomplete, &IncompleteError{missed})
+	}
+	if err := errors.Join(append(r.problems(), r.print(), prefixed("--to", r.write(ctx)), incomplete)...); err != nil {
 		// Not the verdict: half of the truth may look like all of it.
 		return err
 	}
 	return r.verdict()
 }
 
-// examine tells what is not as it looks in the policies. Fields that the engine does not know are
-// an error in a file, where they may be misspelt; a cluster has them of a newer Kyverno.
-func (r *run) examine() error {
-	var errs []error
-	for _, p := range r.Policies {
+// examine tells what is not as it looks in the policies, and keeps the documents that can't be read. Fields that the
+// engine does not know are an error in a file, where they may be misspelt; a cluster has them of a newer Kyverno.
+func (r *run) examine() {
+	for _, err := range r.Unreadable {
+		var document *manifest.UnreadableError
+		if errors.As(err, &document) {
+			r.findings.miss(document)
+		}
+	}
+	for i, p := range r.Policies {
 		for _, rule := range p.LeftOut() {
 			r.note(fmt.Sprintf("%s: %s", p.Identity(), rule))
 		}
@@ -132,19 +143,32 @@ func (r *run) examine() error {
 		var unknown *policy.UnknownFieldsError
 		switch {
 		case errors.As(doubt, &unknown) && len(r.Input.Policies) > 0:
-			errs = append(errs, fmt.Errorf("--policy: %s: %s does not know %s: correct or remove it", p.Identity(), unknown.Engine, strings.Join(unknown.Paths, ", ")))
+			r.Policies[i] = refused{p, fmt.Errorf("%s does not know %s: correct or remove it", unknown.Engine, strings.Join(unknown.Paths, ", "))}
 		case doubt != nil:
 			fmt.Fprintf(r.Process.ErrOut, "Partly unknown: %s: %v\n", p.Identity(), doubt)
 		}
 	}
-	return errors.Join(errs...)
 }
 
-// unmatched returns the policies that apply to no resource, except those whose rules are all left out.
+// problems returns an error for each policy that can't be evaluated.
+func (r *run) problems() []error {
+	var errs []error
+	for _, p := range r.Policies {
+		if err := p.Problem(); err != nil {
+			errs = append(errs, fmt.Errorf("%s can't be evaluated: %w", p.Identity(), err))
+		}
+	}
+	return errs
+}
+
+// unmatched returns the policies that apply to no resource, except those that can't be evaluated or are left out. Older
+// policies may be left out in part, others only as a whole.
 func (r *run) unmatched() []policy.Identity {
 	leftOut := map[policy.Identity]bool{}
 	for _, p := range r.Policies {
-		leftOut[p.Identity()] = len(p.LeftOut()) > 0 && len(p.Targets()) == 0
+		kind := p.Identity().Kind
+		rules := len(p.Targets()) > 0 && (kind == policy.ClusterPolicy || kind == policy.NamespacedPolicy)
+		leftOut[p.Identity()] = p.Problem() != nil || len(p.LeftOut()) > 0 && !rules
 	}
 	return slices.DeleteFunc(r.findings.Unmatched(), func(id policy.Identity) bool { return leftOut[id] })
 }
@@ -189,15 +213,6 @@ func tableOptions(p cli.Process) TableOptions {
 
 // verdict says by its error what the exit code is to be.
 func (r *run) verdict() error {
-	var problems []error
-	for _, p := range r.Policies {
-		if err := p.Problem(); err != nil {
-			problems = append(problems, fmt.Errorf("%s can't be evaluated: %w", p.Identity(), err))
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
 	failing, total := r.findings.Failures(apireport.Severity(r.FailOn)), r.findings.Total()
 	summary := r.findings.Summary()
 	if below := total.Fail - failing; below > 0 {

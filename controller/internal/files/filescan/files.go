@@ -5,8 +5,6 @@ package filescan
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +19,8 @@ type Item struct {
 	Policies []policy.Policy
 	// Place is where the resource is defined; empty if it comes from a cluster.
 	Place manifest.Place
+	// Others are further definitions of the same resource, such as those of other folders, without policies.
+	Others []Item
 }
 
 // Source has the resources of a scan.
@@ -32,9 +32,14 @@ type Source interface {
 
 // Files is the source for objects that were read from files.
 type Files struct {
-	subjects   []policy.Subject
-	places     []manifest.Place
+	// Unreadable are the objects that are wrong. All others are evaluated.
+	Unreadable []*manifest.UnreadableError
+
+	items      []Item
+	objects    int
 	namespaces map[string]bool
+	// partial is set if the files have more than what was read.
+	partial bool
 }
 
 // FilesOptions say what files don't.
@@ -43,8 +48,8 @@ type FilesOptions struct {
 	Namespace string
 	// NamespaceLabels are the labels of namespaces that are not among the objects, by name.
 	NamespaceLabels map[string]map[string]string
-	// AllowDuplicates allows two objects of the same kind and name.
-	AllowDuplicates bool
+	// Partial says that the files have resources that could not be read.
+	Partial bool
 }
 
 // defaultNamespace is where kubectl creates objects without a namespace.
@@ -52,17 +57,18 @@ const defaultNamespace = "default"
 
 // NewFiles returns a source of objects as a cluster would have them: in a namespace, if their kind is
 // namespaced, with the labels of the Namespace among the objects. It changes the objects, and owns them from
-// then on. The error names all objects that are wrong.
-func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
+// then on.
+func NewFiles(objects []manifest.Object, options FilesOptions) *Files {
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
 	}
+	files := &Files{namespaces: map[string]bool{}, partial: options.Partial}
 	known := newKinds(objects)
 	spaces := make(namespaces, len(options.NamespaceLabels))
 	for name, given := range options.NamespaceLabels {
 		spaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: policy.NamespaceLabels(name, given)}}
 	}
-	var errs []error
+	var good []manifest.Object
 	for _, object := range objects {
 		gvr, namespaced := known.of(object.GroupVersionKind())
 		switch {
@@ -70,49 +76,65 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 			object.SetNamespace(options.Namespace)
 		case gvr.Group == "" && gvr.Resource == "namespaces":
 			if err := spaces.add(object.Unstructured); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", object.Origin, err))
+				files.refuse(object, err)
+				continue
 			}
 		}
+		good = append(good, object)
 	}
-	if !options.AllowDuplicates {
-		errs = append(errs, unique(objects))
-	}
-	files := &Files{subjects: make([]policy.Subject, len(objects)), places: make([]manifest.Place, len(objects)), namespaces: map[string]bool{}}
-	for i, object := range objects {
+	first := make(map[policy.Reference]int, len(good))
+	for _, object := range good {
 		gvr, _ := known.of(object.GroupVersionKind())
-		files.namespaces[object.GetNamespace()] = true
-		files.places[i] = object.Place
 		policy.Strip(object.Unstructured)
-		var err error
-		if files.subjects[i], err = policy.NewSubject(object.Unstructured, gvr, spaces, true); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", object.Origin, err))
+		subject, err := policy.NewSubject(object.Unstructured, gvr, spaces, true)
+		if err != nil {
+			files.refuse(object, err)
+			continue
 		}
+		files.add(first, Item{Subject: subject, Place: object.Place})
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	return files
+}
+
+// refuse leaves an object out.
+func (f *Files) refuse(object manifest.Object, cause error) {
+	f.Unreadable = append(f.Unreadable, &manifest.UnreadableError{Origin: object.Origin, Place: object.Place, Cause: cause})
+	f.partial = true
+}
+
+// add takes an item, to the first one of the same resource if there is one.
+func (f *Files) add(first map[policy.Reference]int, item Item) {
+	f.objects++
+	f.namespaces[item.Subject.Object.GetNamespace()] = true
+	reference := policy.ReferenceTo(item.Subject.Object)
+	if i, ok := first[reference]; ok {
+		f.items[i].Others = append(f.items[i].Others, item)
+		return
 	}
-	return files, nil
+	first[reference] = len(f.items)
+	f.items = append(f.items, item)
 }
 
 // Covers reports whether the files describe the namespace of a subject, or what is in no namespace. They do if
-// they have any object there.
+// they have any object there, and nothing that can't be read, which may be anywhere.
 func (f *Files) Covers(subject policy.Reference) bool {
-	return f.namespaces[subject.Namespace]
+	return !f.partial && f.namespaces[subject.Namespace]
 }
 
 // Complete is false: other files may have other resources.
 func (f *Files) Complete() bool { return false }
 
-// Len returns the number of resources.
-func (f *Files) Len() int { return len(f.subjects) }
+// Len returns the number of objects.
+func (f *Files) Len() int { return f.objects }
 
 // Each implements [Source]: every policy is evaluated for every object.
 func (f *Files) Each(ctx context.Context, policies []policy.Policy, visit func(Item) error) error {
-	for i, subject := range f.subjects {
+	for _, item := range f.items {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := visit(Item{Subject: subject, Policies: policies, Place: f.places[i]}); err != nil {
+		item.Policies = policies
+		if err := visit(item); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ package filescan_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func parse(t *testing.T, text string) []manifest.Object {
 func compile(t *testing.T, text string) []policy.Policy {
 	t.Helper()
 	sorted := filescan.Sort(parse(t, text), "")
-	return testkit.Must(filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions))(t)
+	return filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
 }
 
 // lines describes what was found.
@@ -43,7 +44,7 @@ func lines(findings *filescan.Findings) []string {
 // scanFiles evaluates policies for objects and returns all results.
 func scanFiles(t *testing.T, policies, objects string, options filescan.FilesOptions) *filescan.Findings {
 	t.Helper()
-	source := testkit.Must(filescan.NewFiles(parse(t, objects), options))(t)
+	source := filescan.NewFiles(parse(t, objects), options)
 	findings := filescan.NewFindings(true)
 	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings}))
 	return findings
@@ -113,18 +114,15 @@ func TestNamespaceLabels(t *testing.T) {
 // TestNamespaceObjects: policies see the Namespace among the objects as it is.
 func TestNamespaceObjects(t *testing.T) {
 	t.Parallel()
-	files, err := filescan.NewFiles(parse(t, `
+	files := filescan.NewFiles(parse(t, `
 {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {owner: a}}, status: {phase: Active}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: b, namespace: other}}
 `), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]string{}
-	err = files.Each(t.Context(), nil, func(item filescan.Item) error {
+	err := files.Each(t.Context(), nil, func(item filescan.Item) error {
 		if space := item.Subject.NamespaceObject; space != nil {
 			seen[item.Subject.Object.GetName()] = space.Name + " " + space.Annotations["owner"] + " " + string(space.Status.Phase)
 		}
@@ -135,22 +133,26 @@ func TestNamespaceObjects(t *testing.T) {
 	}
 }
 
-// TestAllWrongObjectsAreNamed: one error for all of them, also if they are wrong in different ways.
-func TestAllWrongObjectsAreNamed(t *testing.T) {
+// TestWrongObjectsAreNamed, and all others are evaluated.
+func TestWrongObjectsAreNamed(t *testing.T) {
 	t.Parallel()
-	_, err := filescan.NewFiles(parse(t, `
+	files := filescan.NewFiles(parse(t, `
 {apiVersion: v1, kind: Namespace, metadata: {name: a}, status: 1}
 ---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+---
 {apiVersion: v1, kind: Namespace, metadata: {name: b}, status: 1}
----
-{apiVersion: v1, kind: Pod, metadata: {name: p}}
----
-{apiVersion: v1, kind: Pod, metadata: {name: p}}
 `), filescan.FilesOptions{})
-	for _, part := range []string{"document 1: ", "document 2: ", "document 4: the Pod default/p is also in"} {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want %q in it", err, part)
-		}
+	var got []string
+	for _, unreadable := range files.Unreadable {
+		got = append(got, unreadable.Error())
+	}
+	want := []string{"standard input: document 1: line 2: read the namespace a: ", "standard input: document 3: line 6: read the namespace b: "}
+	if files.Len() != 1 || len(got) != 2 || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
+		t.Errorf("%d objects, unreadable: %q, want %q", files.Len(), got, want)
+	}
+	if files.Covers(policy.Reference{Namespace: "default"}) {
+		t.Error("files with something that can't be read claim to be all there is")
 	}
 }
 
@@ -180,26 +182,28 @@ func TestPlurals(t *testing.T) {
 			text += "---\n{apiVersion: " + strings.TrimPrefix(group, "/") + ", kind: " + kind + ", metadata: {name: x}}\n"
 		}
 	}
-	source := testkit.Must(filescan.NewFiles(parse(t, text), filescan.FilesOptions{}))(t)
+	source := filescan.NewFiles(parse(t, text), filescan.FilesOptions{})
 	recorder := &plurals{Policy: compile(t, ownerPolicy)[0], seen: map[string]string{}}
 	testkit.NoError(t, filescan.Run(t.Context(), source, []policy.Policy{recorder}, filescan.Options{Workers: 1}))
 	testkit.NoDiff(t, cmp.Diff(want, recorder.seen), "resources (-want +got)")
 }
 
-func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
+// TestDefinitionsOfOneResource, such as those of several folders: each is evaluated, and the report has the results of
+// all, in their order.
+func TestDefinitionsOfOneResource(t *testing.T) {
 	t.Parallel()
-	const twice = "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}\n"
-	_, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{})
-	for _, part := range []string{"document 1", "document 2", "Pod default/a"} {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("resources: error %v, want %q in it", err, part)
-		}
-	}
-	if _, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{AllowDuplicates: true}); err != nil {
-		t.Errorf("allowed duplicates: %v", err)
-	}
-	if _, err := filescan.Compile(policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
-		t.Errorf("policies: error %v", err)
+	const twice = "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, labels: {owner: me}}}\n"
+	source, findings := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{}), filescan.NewFindings(true)
+	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
+	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, ownerPolicy), filescan.Options{Findings: findings, Reports: reports}))
+	want := []string{"owner r Pod default/a pass", "owner r Pod default/a fail", "owner r Pod default/b fail"}
+	slices.Sort(want)
+	got := lines(findings)
+	slices.Sort(got)
+	testkit.NoDiff(t, cmp.Diff(want, got), "findings (-want +got)")
+	testkit.NoDiff(t, cmp.Diff(map[string]int{"ClusterPolicy/owner default/a": 2, "ClusterPolicy/owner default/b": 1}, reports.set), "results in reports (-want +got)")
+	if findings.Resources() != 3 || source.Len() != 3 {
+		t.Errorf("%d of %d objects were evaluated, want 3", findings.Resources(), source.Len())
 	}
 }
 

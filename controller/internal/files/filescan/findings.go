@@ -84,6 +84,25 @@ func (f *Findings) add(id policy.Identity, subject policy.Reference, place manif
 	}
 }
 
+// unreadable stands for a policy in findings about documents.
+var unreadable = policy.Identity{Kind: "Document", Name: "unreadable"}
+
+// miss keeps a document that can't be read.
+func (f *Findings) miss(document *manifest.UnreadableError) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.counts[unreadable] == nil {
+		f.counts[unreadable] = &report.Counts{}
+	}
+	f.counts[unreadable].Error++
+	place := document.Place
+	place.Line = max(1, place.Line)
+	f.kept = append(f.kept, Finding{
+		Policy: unreadable, Subject: policy.Reference{Kind: unreadable.Kind, Name: document.Origin}, Place: place,
+		Outcome: report.OutcomeError, Message: document.Cause.Error(),
+	})
+}
+
 func (f *Findings) countResource() {
 	if f == nil {
 		return
@@ -139,9 +158,12 @@ func (f *Findings) Total() report.Counts {
 	return total
 }
 
+// FailOnNone is above all severities: no failure sets the exit code.
+const FailOnNone report.Severity = "none"
+
 // severities are in ascending order. A policy without a severity counts as the lowest.
 var severities = []report.Severity{
-	report.SeverityInfo, report.SeverityLow, report.SeverityMedium, report.SeverityHigh, report.SeverityCritical,
+	report.SeverityInfo, report.SeverityLow, report.SeverityMedium, report.SeverityHigh, report.SeverityCritical, FailOnNone,
 }
 
 // Failures returns the number of failures of policies that have at least the given severity. A policy without one

@@ -87,6 +87,8 @@ type Loaded struct {
 	}
 	// Total is the number of resources; 0 if it is not known.
 	Total int64
+	// Unreadable are the documents that are not evaluated, each with its flag; see [manifest.UnreadableError].
+	Unreadable []error
 	// objects are the objects of the policies.
 	objects map[policy.Identity]manifest.Object
 	// ended waits for what runs beside the scan.
@@ -105,54 +107,70 @@ func (in *Input) Load(ctx context.Context) (*Loaded, error) {
 	return l, in.loadFiles(l)
 }
 
-// compile sets the policies and their objects.
-func (l *Loaded) compile() error {
-	var err error
-	if l.Policies, err = Compile(l.Compiler, l.Sorted.Policies, l.Sorted.Exceptions); err != nil {
-		return err
+// miss records documents that are not evaluated.
+func (l *Loaded) miss(flag string, unreadable []*manifest.UnreadableError) {
+	for _, one := range unreadable {
+		l.Unreadable = append(l.Unreadable, prefixed(flag, one))
 	}
+}
+
+// fail returns an error with those of documents.
+func (l *Loaded) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(append(slices.Clone(l.Unreadable), err)...)
+}
+
+// compile sets the policies and their objects.
+func (l *Loaded) compile() {
+	kept, twice := distinct(l.Sorted.Policies)
+	l.Sorted.Policies = kept
+	l.miss("--policy", twice)
+	l.Policies = Compile(l.Compiler, l.Sorted.Policies, l.Sorted.Exceptions)
 	l.objects = make(map[policy.Identity]manifest.Object, len(l.Policies))
 	for i, p := range l.Policies {
 		l.objects[p.Identity()] = l.Sorted.Policies[i]
 	}
-	return nil
 }
 
 func (in *Input) loadFiles(l *Loaded) error {
-	loader := &manifest.Loader{Stdin: in.Process.In}
-	sorted, err := in.loadPolicies(loader)
+	loader := &manifest.Loader{Stdin: in.Process.In, GoOn: true}
+	sorted, err := in.loadPolicies(l, loader)
 	set, broken := loader.Load(in.Resources...)
+	l.miss("--resource", set.Unreadable)
+	if errors.Is(err, errNoPolicies) && len(Sort(set.Objects, "").Policies) > 0 {
+		err = fmt.Errorf("%w. --resource has policies: are the two flags the wrong way round?", err)
+	}
 	if err = errors.Join(err, prefixed("--resource", broken)); err != nil {
-		return err
+		return l.fail(err)
 	}
 	in.note(set.LeftOut...)
 	l.Sorted, l.Kinds = sorted, Defined(set.Objects)
 	var entries []*unstructured.Unstructured
 	if len(in.Resources) > 0 {
 		entries = plain(append(sorted.Entries, Sort(set.Objects, in.namespace()).Entries...))
-		broken = in.takeFiles(l, set.Objects)
+		in.takeFiles(l, set)
 	}
 	cached, err := contextcache.NewStatic(in.Cache, objects.NewDocuments(plain(set.Objects)), entries)
 	if err == nil {
 		l.Compiler, err = in.ForFiles(cached)
 	}
 	if err == nil {
-		err = l.compile()
+		l.compile()
 	}
-	return errors.Join(prefixed("--resource", broken), err)
+	return l.fail(err)
 }
 
 // takeFiles makes a source of objects, with their variants.
-func (in *Input) takeFiles(l *Loaded, objects []manifest.Object) error {
+func (in *Input) takeFiles(l *Loaded, set manifest.Set) {
+	objects := set.Objects
 	if in.Variants != nil {
 		objects = slices.Concat(objects, in.Variants(objects))
 	}
-	files, err := NewFiles(objects, FilesOptions{Namespace: in.namespace(), AllowDuplicates: in.Variants != nil})
-	if err != nil {
-		return err
-	}
+	files := NewFiles(objects, FilesOptions{Namespace: in.namespace(), Partial: len(set.Unreadable) > 0})
+	l.miss("--resource", files.Unreadable)
 	l.Source, l.Total = files, int64(files.Len())
-	return nil
 }
 
 func prefixed(flag string, err error) error {
@@ -178,10 +196,14 @@ func (in *Input) namespace() string {
 	return in.Namespaces[0]
 }
 
+var errNoPolicies = errors.New("--policy: there is no policy in it that can be evaluated, such as a ClusterPolicy or a ValidatingPolicy; give files with some")
+
 // loadPolicies reads the files of --policy and --exception.
-func (in *Input) loadPolicies(loader *manifest.Loader) (Sorted, error) {
+func (in *Input) loadPolicies(l *Loaded, loader *manifest.Loader) (Sorted, error) {
 	set, err := loader.Load(in.Policies...)
 	exceptions, broken := loader.Load(in.Exceptions...)
+	l.miss("--policy", set.Unreadable)
+	l.miss("--exception", exceptions.Unreadable)
 	if err = errors.Join(prefixed("--policy", err), prefixed("--exception", broken)); err != nil {
 		return Sorted{}, err
 	}
@@ -192,7 +214,7 @@ func (in *Input) loadPolicies(loader *manifest.Loader) (Sorted, error) {
 		in.note(fmt.Sprintf("%s: a %s of %s is not evaluated", other.Origin, other.GetKind(), other.GetAPIVersion()))
 	}
 	if len(found.Policies) == 0 {
-		return Sorted{}, errors.New("--policy: there is no policy in it that can be evaluated, such as a ClusterPolicy or a ValidatingPolicy; give files with some")
+		return Sorted{}, errNoPolicies
 	}
 	found.Exceptions = append(found.Exceptions, more.Exceptions...)
 	return found, nil

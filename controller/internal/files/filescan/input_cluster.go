@@ -73,8 +73,8 @@ func (in *Input) loadCluster(ctx context.Context, l *Loaded) error {
 		return err
 	}
 	l.Source, l.Kinds = cluster, cluster.Kinds
-	if l.Sorted, err = in.clusterPolicies(ctx, cluster); err != nil {
-		return err
+	if l.Sorted, err = in.clusterPolicies(ctx, l, cluster); err != nil {
+		return l.fail(err)
 	}
 	cache, err := in.startCache(ctx, l, client, asked)
 	if err != nil {
@@ -83,9 +83,7 @@ func (in *Input) loadCluster(ctx context.Context, l *Loaded) error {
 	if l.Compiler, err = in.ForCluster(config, cache); err != nil {
 		return err
 	}
-	if err := l.compile(); err != nil {
-		return err
-	}
+	l.compile()
 	if len(in.Policies) == 0 {
 		l.Policies = slices.DeleteFunc(l.Policies, func(p policy.Policy) bool { return !p.Background() })
 	}
@@ -107,9 +105,9 @@ func askVersion(ctx context.Context, cluster discovery.DiscoveryInterface, kubec
 }
 
 // clusterPolicies reads the policies of --policy, or else those of the cluster.
-func (in *Input) clusterPolicies(ctx context.Context, cluster *Cluster) (Sorted, error) {
+func (in *Input) clusterPolicies(ctx context.Context, l *Loaded, cluster *Cluster) (Sorted, error) {
 	if len(in.Policies) > 0 {
-		sorted, err := in.loadPolicies(&manifest.Loader{Stdin: in.Process.In})
+		sorted, err := in.loadPolicies(l, &manifest.Loader{Stdin: in.Process.In, GoOn: true})
 		for _, entry := range sorted.Entries {
 			in.note(fmt.Sprintf("%s: the %s is not used; policies that are evaluated for a cluster use the entries of the cluster", entry.Origin, entry.GetKind()))
 		}

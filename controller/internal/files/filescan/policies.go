@@ -4,13 +4,15 @@
 package filescan
 
 import (
-	"errors"
+	"context"
 	"fmt"
+	"reflect"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -57,11 +59,8 @@ func Sort(objects []manifest.Object, namespace string) Sorted {
 }
 
 // Compile compiles all policies with their exceptions. Policies that can't be evaluated are included, and give error
-// results. Two policies of the same kind and name are an error, since their results could not be told apart.
-func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
-	if err := unique(policies); err != nil {
-		return nil, err
-	}
+// results.
+func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) []policy.Policy {
 	binding := plain(exceptions)
 	compiled := make([]policy.Policy, len(policies))
 	var group errgroup.Group
@@ -72,21 +71,44 @@ func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) (
 			return nil
 		})
 	}
-	return compiled, group.Wait()
+	_ = group.Wait() // It has no errors.
+	return compiled
 }
 
-// unique refuses two objects of one kind, namespace and name.
-func unique(objects []manifest.Object) error {
-	type key struct{ group, kind, namespace, name string }
-	first := make(map[key]string, len(objects))
-	var errs []error
-	for _, object := range objects {
-		k := key{object.GroupVersionKind().Group, object.GetKind(), object.GetNamespace(), object.GetName()}
-		if other, ok := first[k]; ok {
-			errs = append(errs, fmt.Errorf("%s: the %s %s is also in %s; give only one of them", object.Origin, k.kind, cache.MetaObjectToName(object), other))
-			continue
+// distinct returns the first policy of each kind, namespace and name, and errors for others that say something else:
+// their results could not be told apart.
+func distinct(policies []manifest.Object) (kept []manifest.Object, others []*manifest.UnreadableError) {
+	first := map[policy.Identity]manifest.Object{}
+	for _, object := range policies {
+		id := policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+		switch before, ok := first[id]; {
+		case !ok:
+			first[id] = object
+			kept = append(kept, object)
+		case !reflect.DeepEqual(before.Object, object.Object):
+			others = append(others, &manifest.UnreadableError{Origin: object.Origin, Place: object.Place, Cause: fmt.Errorf(
+				"the %s %s is also in %s, and only that one is evaluated; give only one of them",
+				id.Kind, cache.MetaObjectToName(object), before.Origin)})
 		}
-		first[k] = object.Origin
 	}
-	return errors.Join(errs...)
+	return kept, others
+}
+
+// refused is a policy that is not evaluated as it stands: it gives an error for what it matches.
+type refused struct {
+	policy.Policy
+	problem error
+}
+
+// Problem implements [policy.Policy].
+func (r refused) Problem() error { return r.problem }
+
+// Evaluate implements [policy.Policy].
+func (r refused) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	results, err := r.Policy.Evaluate(ctx, subject)
+	refusals := make([]policy.Result, len(results))
+	for i, result := range results {
+		refusals[i] = policy.Result{Rule: result.Rule, Outcome: report.OutcomeError, Message: r.problem.Error()}
+	}
+	return refusals, err
 }

@@ -21,7 +21,7 @@ import (
 func (f *Findings) Summary() string {
 	total := f.Total()
 	return fmt.Sprintf("%s, %s: %d pass, %d fail, %d warn, %d error, %d skip",
-		counted(int64(len(f.Counts())), "policy", "policies"), counted(int64(f.Resources()), "resource", "resources"), total.Pass, total.Fail, total.Warn, total.Error, total.Skip)
+		counted(int64(len(f.presentations)), "policy", "policies"), counted(int64(f.Resources()), "resource", "resources"), total.Pass, total.Fail, total.Warn, total.Error, total.Skip)
 }
 
 // counted is a number with its noun.

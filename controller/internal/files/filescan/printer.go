@@ -82,7 +82,8 @@ var levels = map[report.Severity]string{
 	report.SeverityMedium: levelWarning, report.SeverityLow: levelNote, report.SeverityInfo: levelNote,
 }
 
-// level is that of the severity: at most a warning if the finding does not count, an error if nothing was evaluated.
+// level follows the severity: it is at most a warning if the finding does not count, and an error if nothing was
+// evaluated.
 func (f Finding) level(counts bool) string {
 	level := cmp.Or(levels[f.Severity], levelError)
 	switch {

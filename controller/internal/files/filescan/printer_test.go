@@ -39,8 +39,8 @@ func printed(t *testing.T, write func(filescan.Printer, io.Writer) error) (text,
 	}
 	policies := load(t, filepath.Join(folder, "policies.yaml"))
 	sorted := filescan.Sort(policies, "")
-	compiled := testkit.Must(filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions))(t)
-	source := testkit.Must(filescan.NewFiles(load(t, filepath.Join(folder, "a: b, 100%.yaml"), outside), filescan.FilesOptions{}))(t)
+	compiled := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
+	source := filescan.NewFiles(load(t, filepath.Join(folder, "a: b, 100%.yaml"), outside), filescan.FilesOptions{})
 	printer := filescan.Printer{Findings: filescan.NewFindings(true), Policies: map[policy.Identity]manifest.Object{}, Folder: folder, Version: "v1.2.3"}
 	for i, p := range compiled {
 		printer.Policies[p.Identity()] = sorted.Policies[i]

@@ -84,23 +84,30 @@ func Run(ctx context.Context, source Source, policies []policy.Policy, options O
 	return incomplete
 }
 
-// evaluate evaluates all policies for one resource.
+// evaluate evaluates all policies for one resource. A report has the results of all its definitions.
 func (o Options) evaluate(ctx context.Context, item Item) error {
 	subject := policy.ReferenceTo(item.Subject.Object)
+	definitions := append([]Item{item}, item.Others...)
 	for _, p := range item.Policies {
-		evaluation := policy.Evaluate(ctx, p, item.Subject, noLimit, clock.RealClock{})
-		if evaluation.Canceled {
-			return ctx.Err()
+		var all []policy.Result
+		for _, one := range definitions {
+			evaluation := policy.Evaluate(ctx, p, one.Subject, noLimit, clock.RealClock{})
+			if evaluation.Canceled {
+				return ctx.Err()
+			}
+			if len(evaluation.Results) == 0 {
+				continue
+			}
+			o.Findings.add(p.Identity(), subject, one.Place, evaluation.Results)
+			all = append(all, evaluation.Results...)
 		}
-		if len(evaluation.Results) == 0 {
-			continue
-		}
-		o.Findings.add(p.Identity(), subject, item.Place, evaluation.Results)
-		if o.Reports != nil && p.Reported() {
-			o.Reports.Set(p.Identity(), subject, evaluation.Results)
+		if len(all) > 0 && o.Reports != nil && p.Reported() {
+			o.Reports.Set(p.Identity(), subject, all)
 		}
 	}
-	o.Findings.countResource()
-	o.Progress.Add(1)
+	for range definitions {
+		o.Findings.countResource()
+		o.Progress.Add(1)
+	}
 	return nil
 }

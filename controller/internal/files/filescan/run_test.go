@@ -69,7 +69,7 @@ func (r *recorded) Set(id policy.Identity, subject policy.Reference, results []p
 // reports, the numbers and the table.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
+	source := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
 	findings := filescan.NewFindings(false)
 	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, policiesOfAllOutcomes), filescan.Options{Findings: findings, Reports: reports, Workers: 3}))
@@ -109,7 +109,7 @@ TOTAL                             4      2      1      1       2
 func TestUnreported(t *testing.T) {
 	t.Parallel()
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
-	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
+	source := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	findings := filescan.NewFindings(false)
 	policies := strings.Replace(ownerPolicy, "{name: owner}", "{name: owner, labels: {"+policy.DisabledLabel+": ''}}", 1)
 	testkit.NoError(t, filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings, Reports: reports}))
@@ -192,7 +192,7 @@ func (b blocking) Evaluate(ctx context.Context, _ policy.Subject) ([]policy.Resu
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
+	source := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	endless := blocking{compile(t, ownerPolicy)[0], make(chan struct{}), &sync.Once{}}
 	go func() {
@@ -249,7 +249,7 @@ func TestKeep(t *testing.T) {
 // TestFilesCoverTheirNamespaces: also the place of cluster-scoped objects, if there are any.
 func TestFilesCoverTheirNamespaces(t *testing.T) {
 	t.Parallel()
-	source := testkit.Must(filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{}))(t)
+	source := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	for namespace, want := range map[string]bool{"shop": true, "default": true, "other": false, "": false} {
 		if got := source.Covers(policy.Reference{Namespace: namespace}); got != want {
 			t.Errorf("namespace %q is covered: %v", namespace, got)

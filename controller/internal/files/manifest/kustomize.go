@@ -23,7 +23,7 @@ func isKustomization(path string) bool {
 	return name == "kustomization.yaml" || name == "kustomization.yml"
 }
 
-// add reads a file if its name is that of a kustomization. Errors in it are told when it is loaded.
+// add reads a file if it is a kustomization by its name. Loading it reports its errors.
 func (p patches) add(path string) {
 	if !isKustomization(path) {
 		return

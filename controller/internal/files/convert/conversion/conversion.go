@@ -83,6 +83,9 @@ func (f *Command) Run(ctx context.Context) error {
 	loaded, err := f.Load(ctx)
 	defer loaded.Wait()
 	defer cancel()
+	if err == nil {
+		err = errors.Join(loaded.Unreadable...)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,7 +127,7 @@ func (c *conversion) convertAll() []proof.ExceptionReport {
 	options := convert.Options{Plural: filescan.Plural, Kinds: c.Kinds}
 	for _, object := range c.Sorted.Policies {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup {
-			c.note(fmt.Sprintf("%s: the %s %s is no policy of %s", object.Origin, object.GetKind(), object.GetName(), policy.KyvernoGroup))
+			c.note(fmt.Sprintf("%s: the %s %s is a CEL policy already", object.Origin, object.GetKind(), object.GetName()))
 			continue
 		}
 		c.results = append(c.results, convert.Policy(object.Unstructured, options))

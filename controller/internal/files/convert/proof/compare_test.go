@@ -32,10 +32,7 @@ func compare(t *testing.T, before, after string) proof.Report {
 	t.Helper()
 	old := objects(t, "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: old}, spec: "+before+"}")[0]
 	created := objects(t, "{apiVersion: policies.kyverno.io/v1, kind: ValidatingPolicy, metadata: {name: new}, spec: "+after+"}")[0]
-	files, err := filescan.NewFiles(objects(t, "{apiVersion: v1, kind: Pod, metadata: {name: good, labels: {owner: me}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: bad}}"), filescan.FilesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := filescan.NewFiles(objects(t, "{apiVersion: v1, kind: Pod, metadata: {name: good, labels: {owner: me}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: bad}}"), filescan.FilesOptions{})
 	result := convert.Result{Old: proof.IdentityOf(old.Unstructured), Rules: []convert.Rule{{Name: "r", Policy: created.Unstructured}, {Name: "left", Err: fmt.Errorf("too\nhard")}}}
 	var compiled []policy.Policy
 	for _, each := range []*unstructured.Unstructured{old.Unstructured, created.Unstructured} {
