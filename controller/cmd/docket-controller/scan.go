@@ -69,7 +69,9 @@ rules that validate nothing, policies that apply to none of the resources (an er
 policy that can't be, or has a field that Kyverno doesn't have, gives an error for what it matches:
 everything else is evaluated. --strict stops at the first of them.
 
-With --to, too, failures set the exit code: --fail-on none is for jobs that only write reports.
+Failures of policies that only audit or warn count like others; with --audit-warn they are
+warnings. With --to, too, failures set the exit code: --fail-on none is for jobs that only
+write reports.
 
 Exit codes: 0 all results are pass, skip or warn, or fail below --fail-on; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail); 130 it was interrupted.`
@@ -105,6 +107,7 @@ func addScanOutput(fs *pflag.FlagSet, c *filescan.Command) {
 	fs.StringVarP(&c.Output, "output", "o", c.Output, "What is printed: table; the reports as yaml or json; or findings as sarif, junit or github (workflow commands). Paths in findings are relative to the current folder.")
 	fs.StringVar(&c.FailOn, "fail-on", c.FailOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info; none if no failure does, as in a job that only writes reports. Policies without a severity count as info. Errors always count.")
 	cli.SuggestFor(fs, "fail-on", "severity", "exit-code", "exit-zero", "soft-fail")
+	fs.BoolVar(&c.AuditWarn, "audit-warn", false, "Make warnings of failures that admission would let pass: those of policies, rules and bindings that audit or warn only. Warnings don't set the exit code.")
 	fs.BoolVar(&c.RequireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
 	fs.BoolVar(&c.Strict, "strict", false, "Stop at the first document that can't be read, and the first policy that can't be evaluated. Without it, everything else is evaluated before the exit code is 2.")
 	fs.BoolVar(&c.All, "all", false, "Show all results and policies in the table, not only failures, warnings and errors, and the policies that have some.")

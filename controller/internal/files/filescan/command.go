@@ -48,6 +48,8 @@ type Command struct {
 	// RequireMatch makes an error of a policy that applies to no resource, Strict one of the first document or policy that
 	// can't be read.
 	RequireMatch, Strict bool
+	// AuditWarn makes warnings of the failures that admission would let pass.
+	AuditWarn bool
 	// To is the kubeconfig of a server into which reports are written; empty for none.
 	To               string
 	CreateNamespaces bool
@@ -93,7 +95,7 @@ func (c *Command) Run(ctx context.Context) error {
 	if lacking := append(slices.Clone(r.Unreadable), r.problems()...); c.Strict && len(lacking) > 0 {
 		return lacking[0]
 	}
-	options := Options{Workers: c.Workers, Findings: r.findings}
+	options := Options{Workers: c.Workers, Findings: r.findings, AuditWarn: c.AuditWarn}
 	if c.Output == OutputYAML || c.Output == OutputJSON || c.To != "" {
 		r.layout = report.NewLayout(report.Options{Split: c.Split, API: report.API(c.API)})
 		options.Reports = r.layout

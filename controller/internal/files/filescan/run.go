@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/progress"
 )
@@ -32,6 +33,8 @@ type Options struct {
 	// Findings and Reports receive the results; either may be nil.
 	Findings *Findings
 	Reports  Reports
+	// AuditWarn makes warnings of the failures that admission would let pass.
+	AuditWarn bool
 	// Progress counts resources; nil shows nothing.
 	Progress *progress.Bar
 }
@@ -97,6 +100,11 @@ func (o Options) evaluate(ctx context.Context, item Item) error {
 			}
 			if len(evaluation.Results) == 0 {
 				continue
+			}
+			for i, result := range evaluation.Results {
+				if o.AuditWarn && result.Outcome == report.OutcomeFail && !policy.Enforces(p, result.Rule, one.Subject) {
+					evaluation.Results[i].Outcome = report.OutcomeWarn
+				}
 			}
 			o.Findings.add(p.Identity(), subject, one.Place, evaluation.Results)
 			all = append(all, evaluation.Results...)
