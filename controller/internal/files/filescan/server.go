@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,59 +55,89 @@ func (r *run) write(ctx context.Context) error {
 	if r.server == nil {
 		return nil
 	}
+	err := r.server.write(ctx, r)
+	fmt.Fprintln(r.Process.ErrOut, r.server.counts.String())
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return unfinishedError{err}
+	case apierrors.IsNotFound(err) && !r.CreateNamespaces:
+		return fmt.Errorf("write reports: %w\nCreate the namespaces that are missing, or give --create-namespaces", err)
+	default:
+		return fmt.Errorf("write reports: %w", err)
+	}
+}
+
+// unfinishedError is the end of a scan that was interrupted when it wrote reports.
+type unfinishedError struct{ error }
+
+func (e unfinishedError) Unwrap() error { return e.error }
+
+// Interrupted is for [cli.Execute].
+func (unfinishedError) Interrupted() string { return "the reports are incomplete, run it again" }
+
+// write writes the reports of a scan.
+func (s *reportServer) write(ctx context.Context, r *run) error {
 	if r.CreateNamespaces {
-		if err := r.server.createNamespaces(ctx, r.findings.Namespaces()); err != nil {
+		if err := s.createNamespaces(ctx, r.findings.Namespaces()); err != nil {
 			return err
 		}
 	}
 	r.layout.PruneUnseen(Keep(r.Policies, r.Source, len(r.Input.Policies) == 0))
 	// The error says all that the log would.
-	err := r.server.writer.Flush(klog.NewContext(ctx, klog.Logger{}))
-	fmt.Fprintln(r.Process.ErrOut, r.server.counts.String())
-	switch {
-	case apierrors.IsNotFound(err) && !r.CreateNamespaces:
-		return fmt.Errorf("write reports: %w\nCreate the namespaces that are missing, or give --create-namespaces", err)
-	case err != nil:
-		return fmt.Errorf("write reports: %w", err)
-	}
-	return nil
+	return s.writer.Flush(klog.NewContext(ctx, klog.Logger{}))
 }
 
 // createNamespaces creates the namespaces that the server does not have.
 func (s *reportServer) createNamespaces(ctx context.Context, names []string) error {
 	for _, name := range names {
 		_, err := s.namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+		switch {
+		case err == nil:
+			s.counts.namespaces = append(s.counts.namespaces, name)
+		case !apierrors.IsAlreadyExists(err):
 			return fmt.Errorf("create the namespace %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// writeCounts counts the writes that the server accepted.
+// writeCounts counts the writes that the server accepted, and those that it may have.
 type writeCounts struct {
-	created, updated, deleted atomic.Int64
+	created, updated, deleted, unanswered atomic.Int64
+	// namespaces are those that were created, before any report was.
+	namespaces []string
 }
 
 func (c *writeCounts) String() string {
-	return fmt.Sprintf("reports: %d created, %d updated, %d deleted", c.created.Load(), c.updated.Load(), c.deleted.Load())
+	text := fmt.Sprintf("reports: %d created, %d updated, %d deleted", c.created.Load(), c.updated.Load(), c.deleted.Load())
+	if unanswered := c.unanswered.Load(); unanswered > 0 {
+		text += fmt.Sprintf(", %d sent without an answer", unanswered)
+	}
+	if len(c.namespaces) > 0 {
+		text += "; namespaces created: " + strings.Join(c.namespaces, ", ")
+	}
+	return text
 }
 
 func (c *writeCounts) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		sent := request.Context().Err() == nil
 		response, err := next.RoundTrip(request)
-		if err != nil || response.StatusCode >= http.StatusMultipleChoices {
-			return response, err
-		}
-		switch request.Method {
-		case http.MethodPost:
+		switch {
+		case request.Method == http.MethodGet || !sent:
+		case err != nil:
+			c.unanswered.Add(1)
+		case response.StatusCode >= http.StatusMultipleChoices:
+		case request.Method == http.MethodPost:
 			c.created.Add(1)
-		case http.MethodPut, http.MethodPatch:
-			c.updated.Add(1)
-		case http.MethodDelete:
+		case request.Method == http.MethodDelete:
 			c.deleted.Add(1)
+		default:
+			c.updated.Add(1)
 		}
-		return response, nil
+		return response, err
 	})
 }
 
