@@ -33,15 +33,18 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
   docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
 
   # What would new policies say about a cluster?
-  docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`
+  docket-controller scan --policy policies/ --kubeconfig ~/.kube/config
+
+  # What would the policies of a cluster say about files, if they were applied to it?
+  docket-controller scan --resource app/ --kubeconfig ~/.kube/config`
 
 const scanLong = `Evaluate policies once: for resources in files, or for those of a cluster.
 
 It prints a table, the reports as YAML or JSON, or findings for pipelines: SARIF 2.1.0,
 JUnit XML, and commands that GitHub shows beside the lines of a pull request. With --to it
 also writes the reports into a server. All policies that --policy names are evaluated, also those for admission
-only (background: false). Without --policy they are those of the cluster that are for
-existing resources, with their exceptions.
+only (background: false). Without --policy they are those of the cluster, with their
+exceptions; for resources of the cluster, those that are for existing resources.
 
 Files hold YAML or JSON, with as many objects as they like; of a folder all files below it
 that end in .yaml, .yml or .json are read, - is standard input. Namespaced resources without
@@ -51,9 +54,10 @@ folders. Patches that a kustomization names, and what is no Kubernetes object, a
 of the Namespace among the resources. Scopes and plurals of custom resources are
 those of the CustomResourceDefinition among the resources; without one they are guessed.
 Images are verified with --registry only: without it, no registry is asked.
-Entries of the context cache (CachedContextEntry, GlobalContextEntry) among the policies or
-resources hold the resources of the files, and the answers of services; from a cluster they
-are those of the cluster.
+What policies look up is answered from the resources of the files, as an API server would,
+and with --kubeconfig from that cluster if they don't have it (--lookup). The same resources
+are in the entries of the context cache (CachedContextEntry, GlobalContextEntry) among the
+policies or resources, or in the cluster.
 
 Reports in a server: the scan replaces what it is about, as a whole. From files, it is about
 its policies in all namespaces that its resources are in, and outside of namespaces if it
@@ -88,7 +92,7 @@ func newScan(p cli.Process) *cobra.Command {
 	in.CacheOptions.AddFlags(sections.FlagSet("context cache"))
 	in.RegistryOptions.AddFlags(sections.FlagSet("image registries"))
 	command := &cobra.Command{
-		Use:     "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
+		Use:     "scan --policy FILE|DIR... [--resource FILE|DIR...] [--kubeconfig FILE] [flags]",
 		Short:   "Evaluate policies once, for files or for a cluster",
 		Long:    scanLong,
 		Example: scanExample,
@@ -100,7 +104,9 @@ func newScan(p cli.Process) *cobra.Command {
 			return c.Run(command.Context())
 		},
 	}
-	return cli.WithSettings(p, command, sections)
+	command = cli.WithSettings(p, command, sections)
+	program.Complete(command)
+	return command
 }
 
 func addScanOutput(fs *pflag.FlagSet, c *filescan.Command) {

@@ -43,7 +43,7 @@ spec:
     resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]
   validations: [{expression: "object.metadata.name != 'web'", message: Find a better name.}]
 `
-	brokenPolicy = `apiVersion: kyverno.io/v1
+	listingPolicy = `apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: broken}
 spec:
@@ -79,6 +79,9 @@ spec:
   template: {metadata: {labels: {app: web, owner: me}}, spec: {containers: [{name: c, image: nginx}]}}
 `
 )
+
+// brokenPolicy asks for what only a cluster has.
+var brokenPolicy = strings.Replace(listingPolicy, "/api/v1/pods", "/version", 1)
 
 // endlessPolicy has so many rules that a few thousand pods take long.
 func endlessPolicy() string {

@@ -273,7 +273,7 @@ func TestScanOfACluster(t *testing.T) {
 	mustCreate(t, client, clusterPolicies, strings.Replace(named("from-admission"), "spec:\n", "spec:\n  background: false\n", 1))
 	dir := writeFiles(t, map[string]string{
 		"policy.yaml": strings.Replace(named("from-file"), "spec:\n", "spec:\n  background: false\n", 1),
-		"lookup.yaml": brokenPolicy,
+		"lookup.yaml": listingPolicy, "app.yaml": pod("from-c", "p", ""),
 	})
 	for name, test := range map[string]struct {
 		args []string
@@ -281,11 +281,13 @@ func TestScanOfACluster(t *testing.T) {
 		out  string
 		err  string
 	}{
-		"policies of files":     {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a"}, filescan.ExitFindings, "ClusterPolicy/from-file              1      1 ", "2 resources"},
-		"two namespaces":        {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a,from-b"}, filescan.ExitFindings, "ClusterPolicy/from-file              2      2 ", "4 resources"},
-		"policies of its own":   {[]string{"--namespace", "from-b"}, filescan.ExitFindings, "ClusterPolicy/from-stored              1      1 ", "1 policy, 2 resources"},
-		"a policy that looks":   {[]string{"--policy", dir + "/lookup.yaml", "--namespace", "from-a"}, filescan.ExitFindings, "ClusterPolicy/broken              0      2 ", "2 fail, 0 warn, 0 error"},
-		"a context that is not": {[]string{"--context", "nonexistent"}, program.ExitTrouble, "", "nonexistent"},
+		"policies of files":   {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a"}, filescan.ExitFindings, "ClusterPolicy/from-file              1      1 ", "2 resources"},
+		"two namespaces":      {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a,from-b"}, filescan.ExitFindings, "ClusterPolicy/from-file              2      2 ", "4 resources"},
+		"policies of its own": {[]string{"--namespace", "from-b"}, filescan.ExitFindings, "ClusterPolicy/from-stored              1      1 ", "1 policy, 2 resources"},
+		// As kyverno-2372 asks for: files, before they are applied, and the policies that they will meet.
+		"files, and its policies": {[]string{"--resource", dir + "/app.yaml"}, filescan.ExitFindings, "ClusterPolicy/from-stored                 0      1 ", "2 policies, 1 resource"},
+		"a policy that looks":     {[]string{"--policy", dir + "/lookup.yaml", "--namespace", "from-a"}, filescan.ExitFindings, "ClusterPolicy/broken              0      2 ", "2 fail, 0 warn, 0 error"},
+		"a context that is not":   {[]string{"--context", "nonexistent"}, program.ExitTrouble, "", "nonexistent"},
 	} {
 		got := command(t, "", append([]string{"scan", "--kubeconfig", kubeconfig}, test.args...)...)
 		if got.code != test.want || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {

@@ -72,7 +72,7 @@ func newRoot(p cli.Process) *cobra.Command {
 	addOutput(sections.FlagSet("output"), c)
 	in.CacheOptions.AddFlags(sections.FlagSet("context cache"))
 	root := &cobra.Command{
-		Use:     name + " --policy FILE|DIR... [--resource FILE|DIR... | --kubeconfig FILE] [flags]",
+		Use:     name + " --policy FILE|DIR... [--resource FILE|DIR...] [--kubeconfig FILE] [flags]",
 		Short:   "Convert Kyverno's older policies to CEL policies, and compare their results",
 		Long:    long,
 		Example: example,
@@ -87,6 +87,7 @@ func newRoot(p cli.Process) *cobra.Command {
 		return c.Run(command.Context())
 	}
 	cli.WithSettings(p, root, sections)
+	program.Complete(root)
 	program.TroubleExits(root)
 	root.AddCommand(cli.NewVersion(p, name, program.Version(name)))
 	return root

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -40,8 +41,12 @@ type clients struct {
 	discovery  discovery.CachedDiscoveryInterface
 }
 
-// newClients returns clients that share connections.
+// newClients returns clients that share connections, and refuse requests that policies may not make.
 func newClients(config *rest.Config) (*clients, error) {
+	config, err := reach.Guarded(config)
+	if err != nil {
+		return nil, err
+	}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -60,11 +65,7 @@ func newClients(config *rest.Config) (*clients, error) {
 // Compiler returns a compiler for policies that may look things up in a cluster and in cached data of it, with
 // clients of its own that refuse requests that policies may not make.
 func Compiler(config *rest.Config, cache *contextcache.Cache, options manager.CompilerOptions) (policy.Compiler, error) {
-	guarded, err := reach.Guarded(config)
-	if err != nil {
-		return nil, err
-	}
-	access, err := newClients(guarded)
+	access, err := newClients(config)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +73,18 @@ func Compiler(config *rest.Config, cache *contextcache.Cache, options manager.Co
 		Client: access.dynamic, Kubernetes: access.kubernetes, Entries: cache, Calls: cache.Calls(),
 		Mapper:  restmapper.NewDeferredDiscoveryRESTMapper(access.discovery),
 		Schemas: mutation.NewSchemas(access.kubernetes.Discovery().OpenAPIV3()),
+	}, options)
+}
+
+// fileCompiler returns a compiler for policies that are evaluated for files.
+func fileCompiler(api *objects.API, cached *contextcache.Static, options manager.CompilerOptions) (policy.Compiler, error) {
+	access, err := newClients(api.Config())
+	if err != nil {
+		return nil, err
+	}
+	return compilerOf(base.Config{
+		Client: api.Client(access.dynamic), Kubernetes: access.kubernetes, Entries: cached, Calls: cached.Calls(), Frozen: true,
+		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery),
 	}, options)
 }
 

@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/internal/kit/cli"
 )
 
@@ -41,13 +41,20 @@ func (f *Input) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVarP(&f.Policies, "policy", "p", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
 	fs.StringSliceVar(&f.Exceptions, "exception", nil, "Files and folders with exceptions (PolicyException) for the policies of --policy.")
 	fs.StringSliceVarP(&f.Resources, "resource", "r", nil, "Files and folders with the resources to evaluate; - is standard input.")
-	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
+	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, or, with --resource, in which policies may look up what the files don't have.")
 	fs.StringVar(&f.Context, "context", "", "Context in --kubeconfig; empty for its current one.")
-	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
+	fs.StringVar(&f.Lookup, "lookup", filescan.LookupBoth, "What answers policies that look things up, with --resource and --kubeconfig: files, cluster, or both: the files, and for what they don't have the cluster, as if they had been applied to it.")
+	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "With --kubeconfig alone, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
 	cli.SuggestFor(fs, "policy", "policies")
 	cli.SuggestFor(fs, "kubeconfig", "cluster")
 	manager.AddExceptionNamespaces(fs, &f.exceptionNamespaces)
 	fs.IntVar(&f.Workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
+}
+
+// Complete completes the values of the flags of [Input.AddFlags].
+func Complete(command *cobra.Command) {
+	// It fails for an unknown flag.
+	_ = command.RegisterFlagCompletionFunc("lookup", cobra.FixedCompletions([]string{filescan.LookupBoth, filescan.LookupFiles, filescan.LookupCluster}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Apply checks the flags that other packages define, and adds what they say to the input.
@@ -58,8 +65,8 @@ func (f *Input) Apply() []error {
 	}
 	f.Cache.Engine = Expressions()
 	options := manager.CompilerOptions{ExceptionNamespaces: f.exceptionNamespaces, Registry: f.RegistryOptions}
-	f.ForFiles = func(cached *contextcache.Static) (policy.Compiler, error) {
-		return compilerOf(base.Config{Entries: cached, Calls: cached.Calls()}, options)
+	f.ForFiles = func(api *objects.API, cached *contextcache.Static) (policy.Compiler, error) {
+		return fileCompiler(api, cached, options)
 	}
 	f.ForCluster = func(config *rest.Config, cache *contextcache.Cache) (policy.Compiler, error) {
 		return Compiler(config, cache, options)

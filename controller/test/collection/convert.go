@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
@@ -75,7 +76,7 @@ func (o Options) convertFile(ctx context.Context, path string) ([]ConvertedRule,
 	}
 	var results []convert.Result
 	for _, object := range sorted.Policies {
-		results = append(results, convert.Policy(object.Unstructured, convert.Options{Plural: filescan.Plural}))
+		results = append(results, convert.Policy(object.Unstructured, convert.Options{Plural: objects.Plural}))
 	}
 	unproven := leftOut(f, sorted)
 	if strings.HasPrefix(unproven, "out of scope") {

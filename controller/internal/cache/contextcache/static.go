@@ -7,59 +7,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"sync"
 
-	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/call"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
 )
 
-// Static is a context cache without a cluster: over documents that never change, and services that are called once,
-// when an entry is first used. It implements [policy.Entries]. A kind without any objects is not an error: whether it
-// exists is not known here.
+// Static is the context cache of a scan of files: over an API that never changes, and services that are called once,
+// when an entry is first used. It implements [policy.Entries].
 type Static struct {
-	config    Config
-	client    *call.Client
-	documents *objects.Documents
-	// declared are the entries that objects declare; it never changes.
+	config Config
+	client *call.Client
+	source *objects.API
+	// declared are the entries that files declare; it never changes.
 	declared *index
-
-	mu sync.Mutex
-	// loads are the results of loading entries, by entry.
-	loads map[policy.Entry]*staticLoad
+	// found are the other entries that policies ask for by name, loads the data of all.
+	found objects.Once[policy.Entry, *definition]
+	loads objects.Once[policy.Entry, data]
 }
 
 var _ policy.Entries = (*Static)(nil)
 
-// staticLoad is the result of loading an entry.
-type staticLoad struct {
-	definition *definition
-	// lock, of the weight 1, guards the fields below. Its holder loads.
-	lock *semaphore.Weighted
-	done bool
-	data data
-	err  error
-}
-
-func newStaticLoad(d *definition) *staticLoad {
-	return &staticLoad{definition: d, lock: semaphore.NewWeighted(1)}
-}
-
-// NewStatic returns a context cache over documents, with the CachedContextEntry and GlobalContextEntry objects in
-// entries. Entries that are invalid give errors when they are used; two of one name are an error here.
-func NewStatic(config Config, documents *objects.Documents, entries []*unstructured.Unstructured) (*Static, error) {
+// NewStatic returns a context cache over an API, with the CachedContextEntry and GlobalContextEntry objects in entries;
+// others are looked for in the API. Entries that are invalid give errors when they are used; two of one name are an
+// error here.
+func NewStatic(config Config, source *objects.API, entries []*unstructured.Unstructured) (*Static, error) {
 	if config.Engine == nil {
 		return nil, errors.New("context cache: Config.Engine is required")
 	}
+	var err error
+	if config.REST, err = source.REST(); err != nil {
+		return nil, err
+	}
 	s := &Static{
-		config: config, client: call.NewClient(config.calls()), documents: documents,
+		config: config, client: call.NewClient(config.calls()), source: source,
 		declared: &index{entries: map[policy.Entry]*entry{}, kinds: map[string]kindState{}},
-		loads:    map[policy.Entry]*staticLoad{},
 	}
 	for _, kind := range entryKinds {
 		s.declared.kinds[kind] = kindState{decided: true}
@@ -70,7 +56,6 @@ func NewStatic(config Config, documents *objects.Documents, entries []*unstructu
 			return nil, fmt.Errorf("%s: is there twice", title(d.id))
 		}
 		s.declared.entries[d.id] = &entry{definition: d}
-		s.loads[d.id] = newStaticLoad(d)
 	}
 	return s, nil
 }
@@ -88,89 +73,78 @@ func (s *Static) Query(ctx context.Context, query policy.Query) (any, error) {
 }
 
 func (s *Static) query(ctx context.Context, query policy.Query) (any, error) {
-	found, err := s.declared.find(query.Entry)
+	// What an entry reads is its own business, not that of the policy that asks for it.
+	reading := reach.With(ctx, reach.Scope{})
+	d, err := s.definitionOf(reading, query.Entry)
 	if err != nil {
 		return nil, err
 	}
-	load := s.loadOf(query.Entry, found)
-	if err := load.definition.permit(query); err != nil {
+	if err := d.permit(query); err != nil {
 		return nil, err
 	}
-	if err := load.definition.err; err != nil {
-		return nil, err
+	if d.err != nil {
+		return nil, d.err
 	}
-	if load.lock.Acquire(ctx, 1) != nil {
-		return nil, context.Cause(ctx)
-	}
-	if !load.done {
-		load.data, load.err = s.load(ctx, load.definition)
-		// A failure for lack of time is not final: the next query retries.
-		load.done = load.err == nil || ctx.Err() == nil
-	}
-	data, err := load.data, load.err
-	load.lock.Release(1)
+	from, err := s.loads.Get(reading, d.id, func(ctx context.Context) (data, error) { return s.load(ctx, d) })
 	if err != nil {
 		return nil, err
 	}
-	return search(ctx, load.definition, data, query)
+	return search(ctx, d, from, query)
 }
 
-func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
+// definitionOf returns the definition of an entry: of the files, of an object in the API, or of the policy itself.
+func (s *Static) definitionOf(ctx context.Context, id policy.Entry) (*definition, error) {
+	found, unknown := s.declared.find(id)
 	if found != nil {
-		id = found.definition.id
+		return found.definition, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.loads[id] == nil {
-		s.loads[id] = newStaticLoad(defineInline(id, s.config.Engine))
-	}
-	return s.loads[id]
+	return s.found.Get(ctx, id, func(ctx context.Context) (*definition, error) {
+		if id.Kind == "" {
+			return defineInline(id, s.config.Engine), nil
+		}
+		for _, kind := range entryKinds {
+			of, _, err := objects.Find(s.source.Kinds(), objects.Named{EntryResource: policy.EntryResource{Group: policy.KyvernoGroup, Kind: kind}, Exact: true})
+			if err != nil {
+				continue // The API has no such kind.
+			}
+			of.Name = id.Name
+			list, err := s.source.List(ctx, of)
+			if err != nil {
+				return nil, err
+			}
+			if len(list) > 0 {
+				return define(list[0], s.config.Engine), nil
+			}
+		}
+		return nil, unknown
+	})
 }
 
-// load gets the data of a definition. All paths are of documents here, whether they could be watched in a cluster or
-// would be called.
+// load gets the data of a definition.
 func (s *Static) load(ctx context.Context, d *definition) (data, error) {
-	from, warning, err := d.locate(s.documents.Kinds())
-	var absent *objects.AbsentError
+	from, warning, err := d.locate(s.source.Kinds())
 	switch {
-	case errors.As(err, &absent):
-		return table.NewTable(s.config.Engine, table.Header{APIVersion: "v1"}), nil
 	case err != nil:
 		return nil, err
 	case warning != "":
 		return nil, fmt.Errorf("%s (there is no cluster that prefers one)", warning)
 	case from.call == nil:
+		from.selection.Bare = d.path != nil
 		return s.read(ctx, from.selection)
-	case from.call.Path == "":
-		return s.call(ctx, *from.call)
-	case from.call.Method != "" && from.call.Method != http.MethodGet:
-		return nil, fmt.Errorf("%s %s: there is no cluster to ask", from.call.Method, from.call.Path)
 	}
-	named, err := parsePath(from.call.Path)
-	if err != nil {
-		return nil, err
-	}
-	if named == nil {
-		return nil, fmt.Errorf("GET %s: there is no cluster to ask, and it is not the path of a list", from.call.Path)
-	}
-	found, _ := named.In(s.documents.Kinds())
-	return s.read(ctx, found)
-}
-
-// read returns what the documents have of a selection.
-func (s *Static) read(ctx context.Context, of objects.Selection) (data, error) {
-	into := newStore(s.config.Engine, of, nil)
-	s.documents.Feed(ctx, of, into)
-	if into.err != nil {
-		return nil, into.err
-	}
-	return into.data()
-}
-
-func (s *Static) call(ctx context.Context, request call.Request) (data, error) {
-	answer, err := s.client.JSON(ctx, request)
+	answer, err := s.client.Do(ctx, *from.call)
 	if err != nil {
 		return nil, err
 	}
 	return table.NewDocument(s.config.Engine, answer)
+}
+
+// read returns what the API has of a selection.
+func (s *Static) read(ctx context.Context, of objects.Selection) (data, error) {
+	into := newStore(s.config.Engine, of, nil)
+	s.source.Feed(ctx, of, into)
+	if into.err != nil {
+		return nil, into.err
+	}
+	return into.data()
 }

@@ -15,14 +15,20 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cache/objects"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // documents are the objects of YAML documents, as a scan of files gives them.
-func documents(tb testing.TB, text string) *objects.Documents {
+func documents(tb testing.TB, text string) *objects.API {
 	tb.Helper()
-	return objects.NewDocuments(read(tb, text))
+	return apiOf(read(tb, text))
+}
+
+// apiOf is an API without a cluster behind it.
+func apiOf(list []*unstructured.Unstructured) *objects.API {
+	return objects.NewAPI(objects.NewDocuments(list, objects.KindsOf(list, &served.Catalog{})), nil)
 }
 
 // read reads YAML documents.
@@ -92,14 +98,16 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Service"}), Expression: names}, []any{"s"}}, // The core group wins.
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "services", Group: "serving.example"}), Expression: names}, []any{"k"}},
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "deployments", Group: "apps", Version: "v1", Namespace: "staging"}), Expression: "items[?metadata.name=='d'] || `[]` | length(@)"}, 1.0},
-		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Gateway"}), Expression: "items"}, []any{}},
+		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Lease"}), Expression: "items"}, []any{}},
 		{policy.Query{Entry: path(staging), Expression: names}, []any{"d", "e"}},
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Deployment", LabelSelector: "tier"}), Expression: names}, []any{"d"}},
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Deployment", Filter: "metadata.name!='d'"}), Expression: names}, []any{"e"}},
 		{policy.Query{Entry: path(staging + "?labelSelector=tier%3Dweb"), Expression: names}, []any{"d"}},
 		{policy.Query{Entry: path(staging + "?fieldSelector=metadata.name%21%3Dd"), Expression: names}, []any{"e"}},
 		{policy.Query{Entry: path(staging + "/d"), Expression: "metadata.labels.tier"}, "web"},
-		{policy.Query{Entry: path("/apis/unknown.example/v1/things"), Expression: "length(items)"}, 0.0},
+		{policy.Query{Entry: path(staging + "/d/scale"), Expression: "[kind, spec.replicas]"}, []any{"Scale", 1.0}},
+		{policy.Query{Entry: path(staging), Expression: "[kind, apiVersion, items[0].kind]"}, []any{"DeploymentList", "apps/v1", nil}},
+		{policy.Query{Entry: path("/apis/serving.example/v1/services"), Expression: "items[0].kind"}, "Service"},
 		{policy.Query{Entry: global("path"), Expression: names}, []any{"d", "e"}},
 	} {
 		gets(t, static, test.query, test.want)
@@ -113,10 +121,11 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 		{policy.Query{Entry: cached("wrong")}, []string{"CachedContextEntry wrong", "spec.resource.kind"}},
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Ingress", Filter: "spec["})}, []string{"resourceCache Ingress with filter spec[", "resourceCache.filter"}},
 		{policy.Query{Entry: path(staging + "/none")}, []string{"not found"}},
-		{policy.Query{Entry: path(staging + "/d/scale")}, []string{"no cluster to ask"}},
-		{policy.Query{Entry: path(staging + "?fieldSelector=status.x%3Dy")}, []string{"needs a cluster"}},
-		{policy.Query{Entry: global("version")}, []string{"no cluster to ask"}},
-		{policy.Query{Entry: global("post")}, []string{"no cluster to ask"}},
+		{policy.Query{Entry: path("/apis/unknown.example/v1/things")}, []string{"no kind things in unknown.example/v1"}},
+		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Gateway"})}, []string{`no kind or plural "Gateway"`}},
+		{policy.Query{Entry: path(staging + "?fieldSelector=status.x%3Dy")}, []string{"field label not supported: status.x"}},
+		{policy.Query{Entry: global("version")}, []string{"GET /version", "only a cluster can answer that", "--kubeconfig"}},
+		{policy.Query{Entry: global("post")}, []string{"POST /apis/authorization.k8s.io", "only a cluster can answer that"}},
 		{policy.Query{Entry: cached("ingress"), Expression: "items["}, []string{"CachedContextEntry ingress", "items["}},
 	} {
 		if got, err := query(t, static, test.query); err == nil {
@@ -175,7 +184,7 @@ func TestStaticCallsOnce(t *testing.T) {
 		return object
 	}
 	static, err := contextcache.NewStatic(contextcache.Config{Engine: engine(), AllowRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-		objects.NewDocuments(nil), []*unstructured.Unstructured{entry("up", s), entry("down", down)})
+		apiOf(nil), []*unstructured.Unstructured{entry("up", s), entry("down", down)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +205,7 @@ func TestStaticCallsOnce(t *testing.T) {
 func TestStaticRefusesTwoEntriesOfOneName(t *testing.T) {
 	t.Parallel()
 	twice := append(read(t, staticEntries), read(t, staticEntries)...)
-	if _, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, objects.NewDocuments(nil), twice); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, apiOf(nil), twice); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
 	}
 }

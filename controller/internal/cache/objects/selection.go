@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,6 +24,8 @@ type Selection struct {
 	Selectors
 	// Name limits it to one object, which then is all there is to see.
 	Name string
+	// Bare tells that objects of Kubernetes' own kinds come without kind and version, as they do in lists of the API.
+	Bare bool
 }
 
 // Selectors leave out objects. Empty ones leave out none.
@@ -106,17 +109,32 @@ func (s *Selection) readQuery(text string) (plain bool, err error) {
 	return len(query) == 0 && (s.Name == "" || text == ""), nil
 }
 
+// Path returns the path of the API that [ParsePath] reads as the selection, its query apart.
+func (s Selection) Path() string {
+	path := "/apis/" + s.Resource.GroupVersion().String()
+	if s.Resource.Group == "" {
+		path = "/api/" + s.Resource.Version
+	}
+	if s.Namespace != "" {
+		path += "/namespaces/" + s.Namespace
+	}
+	path += "/" + s.Resource.Resource
+	if s.Name != "" {
+		path += "/" + s.Name
+	}
+	return path
+}
+
 // In returns the selection that a path has named, with all that is known of its resource, and whether it can be
 // listed and watched.
 func (s Selection) In(all *served.Catalog) (found Selection, watchable bool) {
-	for _, r := range all.Resources() {
-		if r.GroupVersionResource == s.Resource.GroupVersionResource {
-			s.Resource = r
-			// A path without a namespace to an object in one is the API's to refuse.
-			return s, r.Watchable && (s.Namespace == "" || r.Namespaced) && (s.Name == "" || r.Namespaced == (s.Namespace != ""))
-		}
+	r, known := all.Find(func(r *served.Resource) bool { return r.GroupVersionResource == s.Resource.GroupVersionResource })
+	if !known {
+		return s, false
 	}
-	return s, false
+	s.Resource = r
+	// A path without a namespace to an object in one is the API's to refuse.
+	return s, r.Watchable && (s.Namespace == "" || r.Namespaced) && (s.Name == "" || r.Namespaced == (s.Namespace != ""))
 }
 
 // The fields that all objects have.
@@ -125,8 +143,9 @@ const (
 	fieldNamespace = "metadata.namespace"
 )
 
-// matcher tells which objects of the resource belong to the selection, its filter apart.
-func (s Selection) matcher() (func(*unstructured.Unstructured) bool, error) {
+// matcher tells which objects of the resource have what the selectors of the selection want. Beside their names,
+// objects may be selected by further fields, which are given with the values of objects that lack them.
+func (s Selection) matcher(selectable map[string]string) (func(*unstructured.Unstructured) bool, error) {
 	byLabels, err := labels.Parse(s.Labels)
 	if err != nil {
 		return nil, fmt.Errorf("labelSelector: %w", err)
@@ -136,13 +155,50 @@ func (s Selection) matcher() (func(*unstructured.Unstructured) bool, error) {
 		return nil, fmt.Errorf("fieldSelector: %w", err)
 	}
 	for _, requirement := range byFields.Requirements() {
-		if requirement.Field != fieldName && requirement.Field != fieldNamespace {
-			return nil, fmt.Errorf("fieldSelector: %s needs a cluster to ask", requirement.Field)
+		if _, known := selectable[requirement.Field]; !known && requirement.Field != fieldName && requirement.Field != fieldNamespace {
+			return nil, apierrors.NewBadRequest("field label not supported: " + requirement.Field)
 		}
 	}
 	return func(o *unstructured.Unstructured) bool {
-		return (s.Namespace == "" || o.GetNamespace() == s.Namespace) && (s.Name == "" || o.GetName() == s.Name) &&
-			byLabels.Matches(labels.Set(o.GetLabels())) &&
-			byFields.Matches(fields.Set{fieldName: o.GetName(), fieldNamespace: o.GetNamespace()})
+		return (byLabels.Empty() || byLabels.Matches(labelsOf(o))) && (byFields.Empty() || byFields.Matches(&fieldsOf{o, selectable}))
 	}, nil
+}
+
+// objectLabels are the labels of an object, which are not copied.
+type objectLabels map[string]any
+
+func labelsOf(o *unstructured.Unstructured) objectLabels {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	found, _ := metadata["labels"].(map[string]any)
+	return found
+}
+
+// Has implements [labels.Labels].
+func (l objectLabels) Has(label string) bool { _, found := l[label]; return found }
+
+// Get implements [labels.Labels].
+func (l objectLabels) Get(label string) string { value, _ := l.Lookup(label); return value }
+
+// Lookup implements [labels.Labels].
+func (l objectLabels) Lookup(label string) (string, bool) {
+	value, found := l[label].(string)
+	return value, found
+}
+
+// fieldsOf are the fields of an object by which it may be selected.
+type fieldsOf struct {
+	object   *unstructured.Unstructured
+	defaults map[string]string
+}
+
+// Has implements [fields.Fields].
+func (f *fieldsOf) Has(string) bool { return true }
+
+// Get implements [fields.Fields].
+func (f *fieldsOf) Get(field string) string {
+	value, found, err := unstructured.NestedFieldNoCopy(f.object.Object, strings.Split(field, ".")...)
+	if err != nil || !found {
+		return f.defaults[field]
+	}
+	return fmt.Sprint(value)
 }

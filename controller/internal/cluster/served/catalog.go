@@ -45,17 +45,27 @@ type Catalog struct {
 }
 
 // CatalogOf returns a catalog of resources that are known otherwise. The first version of each is the preferred one.
-func CatalogOf(resources []Resource) *Catalog {
-	c, seen := &Catalog{}, map[schema.GroupResource]bool{}
-	for _, r := range resources {
-		if seen[r.GroupResource()] {
-			c.others = append(c.others, r)
-		} else {
-			seen[r.GroupResource()] = true
-			c.preferred = append(c.preferred, r)
-		}
+func CatalogOf(resources []Resource) *Catalog { return (&Catalog{}).With(resources) }
+
+// With returns a catalog that also has the resources that c has not.
+func (c *Catalog) With(resources []Resource) *Catalog {
+	out, known, versions := *c, map[schema.GroupResource]bool{}, map[schema.GroupVersionResource]bool{}
+	out.preferred, out.others = slices.Clone(c.preferred), slices.Clone(c.others)
+	for _, r := range c.Resources() {
+		known[r.GroupResource()], versions[r.GroupVersionResource] = true, true
 	}
-	return c
+	for _, r := range resources {
+		switch {
+		case versions[r.GroupVersionResource]:
+			continue
+		case known[r.GroupResource()]:
+			out.others = append(out.others, r)
+		default:
+			out.preferred = append(out.preferred, r)
+		}
+		known[r.GroupResource()], versions[r.GroupVersionResource] = true, true
+	}
+	return &out
 }
 
 // Discover returns what the API serves. For parts of it that don't answer, the result has what before has,
@@ -196,6 +206,18 @@ func (c *Catalog) equal(other *Catalog) bool {
 // Resources returns all resources in all versions, preferred versions first, including those that can't be
 // listed.
 func (c *Catalog) Resources() []Resource { return slices.Concat(c.preferred, c.others) }
+
+// Find returns the first resource, in the same order, for which is returns true.
+func (c *Catalog) Find(is func(*Resource) bool) (Resource, bool) {
+	for _, list := range [][]Resource{c.preferred, c.others} {
+		for i := range list {
+			if is(&list[i]) {
+				return list[i], true
+			}
+		}
+	}
+	return Resource{}, false
+}
 
 // Subresources returns the names of the subresources of a resource. Don't change the list.
 func (c *Catalog) Subresources(r schema.GroupVersionResource) []string { return c.subresources[r] }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
@@ -49,7 +50,7 @@ func withRule(t *testing.T, rule string) *unstructured.Unstructured {
 }
 
 func options() convert.Options {
-	return convert.Options{Plural: filescan.Plural}
+	return convert.Options{Plural: objects.Plural}
 }
 
 func compiler(t *testing.T) policy.Compiler {

@@ -121,15 +121,17 @@ func (c *Cluster) plan(policies []policy.Policy) []served.Assignment[policy.Poli
 	})
 }
 
-// Kinds returns the resources of a kind that the cluster serves. The group may be "*".
-func (c *Cluster) Kinds(group, kind string) []schema.GroupResource {
-	var out []schema.GroupResource
-	for _, r := range c.catalog.Resources() {
-		if r.Kind == kind && (group == "*" || group == r.Group) && !slices.Contains(out, r.GroupResource()) {
-			out = append(out, r.GroupResource())
+// named returns a function for the resources of a kind in a catalog. The group may be "*".
+func named(catalog *served.Catalog) func(group, kind string) []schema.GroupResource {
+	return func(group, kind string) []schema.GroupResource {
+		var out []schema.GroupResource
+		for _, r := range catalog.Resources() {
+			if r.Kind == kind && (group == "*" || group == r.Group) && !slices.Contains(out, r.GroupResource()) {
+				out = append(out, r.GroupResource())
+			}
 		}
+		return out
 	}
-	return out
 }
 
 // Covers reports whether the scan has seen all resources of the kind and namespace of a subject, so that a
@@ -221,10 +223,12 @@ func afterExpiry(err error) string {
 	return status.Status().Continue
 }
 
+var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
 // allNamespaces lists all namespaces.
 func (c *Cluster) allNamespaces(ctx context.Context) (namespaces, error) {
 	spaces := namespaces{}
-	err := c.list(ctx, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", spaces.add)
+	err := c.list(ctx, namespaceResource, "", spaces.add)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("policies may read namespaces: %w", err)
 	}

@@ -5,10 +5,14 @@ package filescan
 
 import (
 	"context"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	cachedobjects "github.com/docket-project/docket/controller/internal/cache/objects"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -50,6 +54,10 @@ type FilesOptions struct {
 	NamespaceLabels map[string]map[string]string
 	// Partial says that the files have resources that could not be read.
 	Partial bool
+	// Cluster has the namespaces that are not among the objects; nil for none.
+	Cluster namespaces
+	// Kinds are those that are known; nil for what can be known from the objects.
+	Kinds *served.Catalog
 }
 
 // defaultNamespace is where kubectl creates objects without a namespace.
@@ -62,19 +70,23 @@ func NewFiles(objects []manifest.Object, options FilesOptions) *Files {
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
 	}
+	if options.Kinds == nil {
+		options.Kinds = cachedobjects.KindsOf(plain(objects), &served.Catalog{})
+	}
 	files := &Files{namespaces: map[string]bool{}, partial: options.Partial}
-	known := newKinds(objects)
-	spaces := make(namespaces, len(options.NamespaceLabels))
+	resources := resourcesOf(objects, options.Kinds)
+	spaces := namespaces{}
+	maps.Copy(spaces, options.Cluster)
 	for name, given := range options.NamespaceLabels {
 		spaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: policy.NamespaceLabels(name, given)}}
 	}
 	var good []manifest.Object
 	for _, object := range objects {
-		gvr, namespaced := known.of(object.GroupVersionKind())
+		r := resources[object.GroupVersionKind()]
 		switch {
-		case namespaced && object.GetNamespace() == "":
+		case r.Namespaced && object.GetNamespace() == "":
 			object.SetNamespace(options.Namespace)
-		case gvr.Group == "" && gvr.Resource == "namespaces":
+		case r.Group == "" && r.Resource == "namespaces":
 			if err := spaces.add(object.Unstructured); err != nil {
 				files.refuse(object, err)
 				continue
@@ -84,9 +96,8 @@ func NewFiles(objects []manifest.Object, options FilesOptions) *Files {
 	}
 	first := make(map[policy.Reference]int, len(good))
 	for _, object := range good {
-		gvr, _ := known.of(object.GroupVersionKind())
 		policy.Strip(object.Unstructured)
-		subject, err := policy.NewSubject(object.Unstructured, gvr, spaces, true)
+		subject, err := policy.NewSubject(object.Unstructured, resources[object.GroupVersionKind()].GroupVersionResource, spaces, true)
 		if err != nil {
 			files.refuse(object, err)
 			continue
@@ -113,6 +124,18 @@ func (f *Files) add(first map[policy.Reference]int, item Item) {
 	}
 	first[reference] = len(f.items)
 	f.items = append(f.items, item)
+}
+
+// resourcesOf returns the resources of the kinds of objects.
+func resourcesOf(objects []manifest.Object, kinds *served.Catalog) map[schema.GroupVersionKind]served.Resource {
+	found := map[schema.GroupVersionKind]served.Resource{}
+	for _, object := range objects {
+		kind := object.GroupVersionKind()
+		if _, ok := found[kind]; !ok {
+			found[kind], _ = kinds.Find(func(r *served.Resource) bool { return r.GVK() == kind })
+		}
+	}
+	return found
 }
 
 // Covers reports whether the files describe the namespace of a subject, or what is in no namespace. They do if

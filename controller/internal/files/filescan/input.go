@@ -16,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cache/objects"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -26,9 +27,11 @@ type Input struct {
 	Process cli.Process
 	// Policies, Exceptions and Resources are files, folders, or - for standard input.
 	Policies, Exceptions, Resources []string
-	// Kubeconfig names the cluster whose resources are evaluated in place of files; Context may be empty for its
-	// current one.
+	// Kubeconfig names the cluster whose resources are evaluated if there are no files, and which Lookup may ask for what
+	// files don't have; Context may be empty for its current one.
 	Kubeconfig, Context string
+	// Lookup says what answers policies that are evaluated for files: one of [Lookups].
+	Lookup string
 	// Namespaces limit the scan of a cluster. For files, the first one is given to resources without a namespace.
 	Namespaces []string
 	// Workers is the number of concurrent evaluations; 0 for one per core.
@@ -36,17 +39,26 @@ type Input struct {
 	// Cache has the limits and the engine of the context cache.
 	Cache contextcache.Config
 	// ForFiles and ForCluster make the compiler of the policies.
-	ForFiles   func(*contextcache.Static) (policy.Compiler, error)
+	ForFiles   func(*objects.API, *contextcache.Static) (policy.Compiler, error)
 	ForCluster func(*rest.Config, *contextcache.Cache) (policy.Compiler, error)
 	// Variants returns resources to evaluate beside those of files; nil for none.
 	Variants func([]manifest.Object) []manifest.Object
 }
 
+// What answers policies that look things up. LookupBoth is the default: files are evaluated as if they were applied.
+const (
+	LookupFiles   = "files"
+	LookupCluster = "cluster"
+	LookupBoth    = "both"
+)
+
 // Validate returns one error for each flag that is wrong.
 func (in *Input) Validate() []error {
 	return wrong(
 		mistake{len(in.Resources) == 0 && in.Kubeconfig == "", "--resource: is required; give files with resources, or --kubeconfig for those of a cluster"},
-		mistake{len(in.Resources) > 0 && in.Kubeconfig != "", "--resource and --kubeconfig exclude each other: give one"},
+		mistake{!slices.Contains([]string{LookupFiles, LookupCluster, LookupBoth}, in.Lookup), fmt.Sprintf("--lookup: %q is none of files, cluster and both", in.Lookup)},
+		mistake{in.Lookup == LookupCluster && in.Kubeconfig == "", "--lookup=cluster needs --kubeconfig"},
+		mistake{in.Lookup == LookupFiles && len(in.Resources) == 0, "--lookup=files needs --resource"},
 		mistake{len(in.Policies) == 0 && in.Kubeconfig == "", "--policy: is required; give files with policies"},
 		mistake{len(in.Exceptions) > 0 && len(in.Policies) == 0, "--exception needs --policy: exceptions of a cluster's policies are those of the cluster"},
 		mistake{in.Context != "" && in.Kubeconfig == "", "--context needs --kubeconfig"},
@@ -101,10 +113,10 @@ func (l *Loaded) Wait() { l.ended.Wait() }
 // Load reads and compiles the policies, and reads the resources of files, or finds those of the cluster.
 func (in *Input) Load(ctx context.Context) (*Loaded, error) {
 	l := &Loaded{}
-	if in.Kubeconfig != "" {
+	if in.Kubeconfig != "" && len(in.Resources) == 0 {
 		return l, in.loadCluster(ctx, l)
 	}
-	return l, in.loadFiles(l)
+	return l, in.loadFiles(ctx, l)
 }
 
 // miss records documents that are not evaluated.
@@ -134,9 +146,13 @@ func (l *Loaded) compile() {
 	}
 }
 
-func (in *Input) loadFiles(l *Loaded) error {
+// loadFiles takes the resources of files, and the policies of the cluster if none are given.
+func (in *Input) loadFiles(ctx context.Context, l *Loaded) error {
 	loader := &manifest.Loader{Stdin: in.Process.In, GoOn: true}
-	sorted, err := in.loadPolicies(l, loader)
+	var err error
+	if len(in.Policies) > 0 {
+		l.Sorted, err = in.loadPolicies(l, loader)
+	}
 	set, broken := loader.Load(in.Resources...)
 	l.miss("--resource", set.Unreadable)
 	if errors.Is(err, errNoPolicies) && len(Sort(set.Objects, "").Policies) > 0 {
@@ -146,15 +162,19 @@ func (in *Input) loadFiles(l *Loaded) error {
 		return l.fail(err)
 	}
 	in.note(set.LeftOut...)
-	l.Sorted, l.Kinds = sorted, Defined(set.Objects)
-	var entries []*unstructured.Unstructured
-	if len(in.Resources) > 0 {
-		entries = plain(append(sorted.Entries, Sort(set.Objects, in.namespace()).Entries...))
-		in.takeFiles(l, set)
+	behind, err := in.behind(ctx, l)
+	if err != nil {
+		return l.fail(err)
 	}
-	cached, err := contextcache.NewStatic(in.Cache, objects.NewDocuments(plain(set.Objects)), entries)
+	l.Kinds = named(objects.KindsOf(plain(slices.DeleteFunc(slices.Clone(set.Objects), func(o manifest.Object) bool { return o.GetKind() != "CustomResourceDefinition" })), &served.Catalog{}))
+	entries := plain(append(l.Sorted.Entries, Sort(set.Objects, in.namespace()).Entries...))
+	api, err := in.takeFiles(ctx, l, set, behind)
+	if err != nil {
+		return l.fail(err)
+	}
+	cached, err := contextcache.NewStatic(in.Cache, api, entries)
 	if err == nil {
-		l.Compiler, err = in.ForFiles(cached)
+		l.Compiler, err = in.ForFiles(api, cached)
 	}
 	if err == nil {
 		l.compile()
@@ -162,15 +182,37 @@ func (in *Input) loadFiles(l *Loaded) error {
 	return l.fail(err)
 }
 
-// takeFiles makes a source of objects, with their variants.
-func (in *Input) takeFiles(l *Loaded, set manifest.Set) {
-	objects := set.Objects
-	if in.Variants != nil {
-		objects = slices.Concat(objects, in.Variants(objects))
+// takeFiles makes a source of objects, with their variants, and returns what policies may look things up in.
+func (in *Input) takeFiles(ctx context.Context, l *Loaded, set manifest.Set, behind *objects.Behind) (*objects.API, error) {
+	all := set.Objects
+	kinds := objects.KindsOf(plain(all), behind.Served())
+	api, spaces := objects.NewAPI(objects.NewDocuments(nil, kinds), behind), namespaces{}
+	if behind != nil {
+		of, _ := objects.Selection{Resource: served.Resource{GroupVersionResource: namespaceResource}}.In(kinds)
+		found, err := api.List(ctx, of)
+		if err != nil {
+			return api, fmt.Errorf("policies may read namespaces, and the cluster does not show them; --lookup=files does without: %w", err)
+		}
+		for _, namespace := range found {
+			if err := spaces.add(namespace); err != nil {
+				return api, err
+			}
+		}
 	}
-	files := NewFiles(objects, FilesOptions{Namespace: in.namespace(), Partial: len(set.Unreadable) > 0})
+	if len(in.Resources) == 0 {
+		return api, nil
+	}
+	subjects := all
+	if in.Variants != nil {
+		subjects = slices.Concat(all, in.Variants(all))
+	}
+	files := NewFiles(subjects, FilesOptions{Namespace: in.namespace(), Partial: len(set.Unreadable) > 0, Cluster: spaces, Kinds: kinds})
 	l.miss("--resource", files.Unreadable)
 	l.Source, l.Total = files, int64(files.Len())
+	if in.Lookup != LookupCluster {
+		api = objects.NewAPI(objects.NewDocuments(plain(all), kinds), behind)
+	}
+	return api, nil
 }
 
 func prefixed(flag string, err error) error {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -51,36 +52,71 @@ func WithHint(err error, kubeconfig string) error {
 	return fmt.Errorf("%w: the server does not accept the credentials of %s; is it an old kubeconfig, or one of another server?", err, kubeconfig)
 }
 
-// loadCluster takes the resources of a cluster, and its policies if none are given.
-func (in *Input) loadCluster(ctx context.Context, l *Loaded) error {
+// connection is the way to the cluster of --kubeconfig.
+type connection struct {
+	config  *rest.Config
+	client  dynamic.Interface
+	asked   discovery.DiscoveryInterface
+	cluster *Cluster
+}
+
+// connect finds out what the cluster serves.
+func (in *Input) connect(ctx context.Context) (*connection, error) {
 	config, err := restConfig(in.Kubeconfig, in.Context)
 	if err != nil {
-		return prefixed("--kubeconfig", err)
+		return nil, prefixed("--kubeconfig", err)
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return prefixed("--kubeconfig", err)
+		return nil, prefixed("--kubeconfig", err)
 	}
 	asked, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return prefixed("--kubeconfig", err)
+		return nil, prefixed("--kubeconfig", err)
 	}
 	if err := askVersion(ctx, asked, in.Kubeconfig); err != nil {
-		return err
+		return nil, err
 	}
 	cluster, err := NewCluster(client, memory.NewMemCacheClient(asked), in.Namespaces)
+	return &connection{config, client, asked, cluster}, err
+}
+
+// behind returns the cluster that is asked for what files don't have; nil for none. If no policies are given, it reads
+// those of the cluster.
+func (in *Input) behind(ctx context.Context, l *Loaded) (*objects.Behind, error) {
+	if in.Kubeconfig == "" {
+		return nil, nil
+	}
+	c, err := in.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Policies) == 0 {
+		if l.Sorted, err = in.clusterPolicies(ctx, l, c.cluster); err != nil {
+			return nil, err
+		}
+	}
+	if in.Lookup == LookupFiles {
+		return nil, nil
+	}
+	return objects.NewBehind(c.config, c.cluster.catalog, in.Cache.CallTimeout, in.Cache.MemoryLimit)
+}
+
+// loadCluster takes the resources of a cluster, and its policies if none are given.
+func (in *Input) loadCluster(ctx context.Context, l *Loaded) error {
+	c, err := in.connect(ctx)
 	if err != nil {
 		return err
 	}
-	l.Source, l.Kinds = cluster, cluster.Kinds
-	if l.Sorted, err = in.clusterPolicies(ctx, l, cluster); err != nil {
+	l.Source, l.Kinds = c.cluster, named(c.cluster.catalog)
+	if l.Sorted, err = in.clusterPolicies(ctx, l, c.cluster); err != nil {
 		return l.fail(err)
 	}
-	cache, err := in.startCache(ctx, l, client, asked)
+	cache, err := in.startCache(ctx, l, c.client, c.asked)
 	if err != nil {
 		return err
 	}
-	if l.Compiler, err = in.ForCluster(config, cache); err != nil {
+	if l.Compiler, err = in.ForCluster(c.config, cache); err != nil {
 		return err
 	}
 	l.compile()

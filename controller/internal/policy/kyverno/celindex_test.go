@@ -13,6 +13,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
@@ -44,7 +45,7 @@ func entriesWith(tb testing.TB, entry string, resources ...*unstructured.Unstruc
 	tb.Helper()
 	functions, impure := classic.Functions()
 	entries, err := contextcache.NewStatic(contextcache.Config{Engine: table.NewEngine(functions, impure...)},
-		objects.NewDocuments(resources), []*unstructured.Unstructured{enginetest.Object(tb, entry)})
+		objects.NewAPI(objects.NewDocuments(resources, objects.KindsOf(resources, &served.Catalog{})), nil), []*unstructured.Unstructured{enginetest.Object(tb, entry)})
 	if err != nil {
 		tb.Fatal(err)
 	}

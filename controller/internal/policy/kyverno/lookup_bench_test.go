@@ -22,6 +22,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cache/table"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
@@ -200,7 +201,7 @@ func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 			resources = append(resources, &unstructured.Unstructured{Object: item.(map[string]any)})
 		}
 	}
-	entries, err := contextcache.NewStatic(contextcache.Config{Engine: table.NewEngine(functions, impure...)}, objects.NewDocuments(resources), declared)
+	entries, err := contextcache.NewStatic(contextcache.Config{Engine: table.NewEngine(functions, impure...)}, objects.NewAPI(objects.NewDocuments(resources, objects.KindsOf(resources, &served.Catalog{})), nil), declared)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/files/convert"
 	"github.com/docket-project/docket/controller/internal/files/convert/proof"
 	"github.com/docket-project/docket/controller/internal/files/filescan"
@@ -124,7 +125,7 @@ func (c *conversion) note(leftOut string) { fmt.Fprintln(c.flags.Process.ErrOut,
 
 // convertAll converts policies and exceptions, and reports about the exceptions.
 func (c *conversion) convertAll() []proof.ExceptionReport {
-	options := convert.Options{Plural: filescan.Plural, Kinds: c.Kinds}
+	options := convert.Options{Plural: objects.Plural, Kinds: c.Kinds}
 	for _, object := range c.Sorted.Policies {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup {
 			c.note(fmt.Sprintf("%s: the %s %s is a CEL policy already", object.Origin, object.GetKind(), object.GetName()))

@@ -45,6 +45,8 @@ type Config struct {
 	Kubernetes kubernetes.Interface
 	// Mapper tells the resources of kinds.
 	Mapper meta.RESTMapper
+	// Frozen tells that nothing that policies look up ever changes: each answer is kept in the context cache.
+	Frozen bool
 	// Entries is the context cache; without it, policies that read it get errors.
 	Entries policy.Entries
 	// Calls is for what policies ask of services; its REST is not used.

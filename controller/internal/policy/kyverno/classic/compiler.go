@@ -35,14 +35,14 @@ var _ policy.Compiler = (*Compiler)(nil)
 
 // NewCompiler returns a compiler.
 func NewCompiler(setup *base.Setup) (*Compiler, error) {
-	settings, images := config.NewDefaultConfiguration(false), setup.Registries != nil
+	settings := config.NewDefaultConfiguration(false)
 	out := &Compiler{Setup: setup, settings: settings, jmespath: newExpressions(settings)}
 	if !setup.HasCluster() { // Only variables, and entries of the context cache.
-		out.contexts = refusing(factories.DefaultContextLoaderFactory(nil), nil, setup.Entries, images)
+		out.contexts = refusing(factories.DefaultContextLoaderFactory(nil), setup)
 		return out, nil
 	}
 	fromCluster := factories.DefaultContextLoaderFactory(&configMaps{client: setup.Kubernetes, entries: setup.Entries})
-	out.contexts = refusing(fromCluster, setup.Services, setup.Entries, images)
+	out.contexts = refusing(fromCluster, setup)
 	var err error
 	if out.client, err = newClient(setup.Config); err != nil {
 		return nil, err

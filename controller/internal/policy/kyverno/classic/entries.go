@@ -4,6 +4,7 @@
 package classic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -84,13 +85,18 @@ func (d *declaration) carrier() map[string]any {
 	return out
 }
 
-// declaredBy reads what [declaration.carrier] has written, possibly in a generated rule.
-func declaredBy(entry *kyvernov1.ContextEntry) (declaration, bool) {
+// declaredBy reads what [declaration.carrier] has written, possibly in a generated rule. If all is frozen, reads of the
+// API are declared as well.
+func declaredBy(entry *kyvernov1.ContextEntry, frozen bool) (declaration, bool) {
 	call := entry.APICall
-	if call == nil || call.Method != cacheMethod {
+	if call == nil || call.Method != cacheMethod && (!frozen || call.URLPath == "" || cmp.Or(call.Method, http.MethodGet) != http.MethodGet) {
 		return declaration{}, false
 	}
 	out := declaration{expression: call.JMESPath, fallback: call.Default}
+	if call.Method != cacheMethod {
+		out.source, out.path = apiCallSource, call.URLPath
+		return out, true
+	}
 	parts := out.parts()
 	for _, item := range call.Data {
 		i := slices.IndexFunc(parts, func(part part) bool { return part.name == item.Key })
@@ -173,7 +179,7 @@ func entriesOf(rules []kyvernov1.Rule) []policy.Entry {
 	add := func(entries []kyvernov1.ContextEntry) {
 		for i := range entries {
 			entry, ok := configMapEntry(&entries[i])
-			if declared, cached := declaredBy(&entries[i]); cached {
+			if declared, cached := declaredBy(&entries[i], false); cached {
 				entry, ok = declared.entry()
 			}
 			if ok && !slices.Contains(out, entry) {

@@ -14,17 +14,15 @@ import (
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 
-	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/reach"
 	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 // refusing makes loaders that fail on entries whose source is missing. Kyverno's own loader leaves them out.
-func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
+func refusing(inner engineapi.ContextLoaderFactory, setup *base.Setup) engineapi.ContextLoaderFactory {
 	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
-		out := &contextLoader{inner: inner(policy, rule), services: services, entries: entries, registries: registries}
+		out := &contextLoader{inner: inner(policy, rule), setup: setup}
 		if policy.IsNamespaced() {
 			out.scope.Namespace = policy.GetNamespace()
 		}
@@ -34,12 +32,8 @@ func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entri
 
 type contextLoader struct {
 	inner engineapi.ContextLoader
-	// services is nil if there is no cluster.
-	services *call.Client
-	entries  policy.Entries
-	// registries reports whether they are asked.
-	registries bool
-	scope      reach.Scope
+	setup *base.Setup
+	scope reach.Scope
 }
 
 // Load keeps the order of the entries, which may use earlier ones.
@@ -48,7 +42,7 @@ func (l *contextLoader) Load(
 	entries []kyvernov1.ContextEntry, target enginecontext.Interface,
 ) error {
 	for i := range entries {
-		if declared, ok := declaredBy(&entries[i]); ok {
+		if declared, ok := declaredBy(&entries[i], l.setup.Frozen); ok {
 			if err := l.loadCached(ctx, entries[i].Name, declared, target); err != nil {
 				return err
 			}
@@ -60,7 +54,7 @@ func (l *contextLoader) Load(
 			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)})
 		case entries[i].APICall != nil:
 			err = addLoader(target, entries[i].Name, &callLoader{
-				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.services, entries: l.entries, expressions: query, document: target,
+				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.setup.Services, entries: l.setup.Entries, expressions: query, document: target,
 			})
 		default:
 			err = l.inner.Load(reach.With(ctx, l.scope), query, client, registries, entries[i:i+1], target)
@@ -89,7 +83,7 @@ func (l *contextLoader) loadCached(ctx context.Context, variable string, declare
 		return fmt.Errorf("context entry %s: %w", variable, errForeignDocument)
 	}
 	loader := &cachedLoader{
-		ctx: ctx, entries: l.entries, document: into, variable: variable, declared: declared, namespace: l.scope.Namespace,
+		ctx: ctx, entries: l.setup.Entries, document: into, variable: variable, declared: declared, namespace: l.scope.Namespace,
 	}
 	return addLoader(target, variable, loader)
 }
@@ -97,11 +91,11 @@ func (l *contextLoader) loadCached(ctx context.Context, variable string, declare
 // missing says why an entry can't be loaded; nil if it can be tried.
 func (l *contextLoader) missing(entry *kyvernov1.ContextEntry) error {
 	switch {
-	case entry.ConfigMap != nil && l.services == nil:
+	case entry.ConfigMap != nil && !l.setup.HasCluster():
 		return fmt.Errorf("configMap: %w", base.ErrNoCluster)
-	case entry.APICall != nil && l.services == nil:
+	case entry.APICall != nil && !l.setup.HasCluster():
 		return fmt.Errorf("apiCall: %w", base.ErrNoCluster)
-	case entry.ImageRegistry != nil && !l.registries:
+	case entry.ImageRegistry != nil && l.setup.Registries == nil:
 		return fmt.Errorf("imageRegistry: %w", registry.ErrNone)
 	default:
 		return nil

@@ -72,7 +72,7 @@ type narrowing struct {
 func (n *narrowing) enter(entries []kyvernov1.ContextEntry) {
 	for i := range entries {
 		entry := &entries[i]
-		_, cached := declaredBy(entry)
+		_, cached := declaredBy(entry, false)
 		if cached || entry.Variable != nil && entry.Variable.Value == nil && n.reads(entry.Variable.JMESPath) {
 			n.names = append(n.names, entry.Name)
 		}
