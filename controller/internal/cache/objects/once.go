@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Once remembers the answers to questions. Those who have the same question at the same time wait for one answer. The
-// zero Once remembers nothing yet.
+// Once remembers the answers to questions. The same question at the same time is asked once. The zero Once remembers
+// nothing yet.
 type Once[K comparable, V any] struct {
 	mu      sync.Mutex
 	answers map[K]*answer[V]
@@ -26,7 +26,7 @@ type answer[V any] struct {
 }
 
 // Get returns the answer to a question, for which ask is called once. A failure for lack of time is not final: the next
-// one who has the question asks again.
+// call asks again.
 func (o *Once[K, V]) Get(ctx context.Context, question K, ask func(context.Context) (V, error)) (V, error) {
 	o.mu.Lock()
 	if o.answers == nil {

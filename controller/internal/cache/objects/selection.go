@@ -185,7 +185,7 @@ func (l objectLabels) Lookup(label string) (string, bool) {
 	return value, found
 }
 
-// fieldsOf are the fields of an object by which it may be selected.
+// fieldsOf has the fields of an object for selectors.
 type fieldsOf struct {
 	object   *unstructured.Unstructured
 	defaults map[string]string

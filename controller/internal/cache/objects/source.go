@@ -14,15 +14,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/cluster/source"
 )
 
-// Source is where objects come from: a cluster, which says when they change, or the documents of a scan of files,
-// which don't change.
+// Source is where objects come from: a cluster, which says when they change, or the API of a scan of files, which don't
+// change.
 //
 // The two methods are enough for each question that a policy has: a get is a selection with a name, a list one with
 // selectors, a watch the feed that goes on. So what the context cache, a context entry (configMap, apiCall), a CEL
-// library (resource.Get, resource.List), a namespace look-up, or a parameter asks of a cluster, a scan of files can
-// answer from [Documents], in the same words: find the kind or the path in Kinds, then feed a sink, or call
-// [Documents.List]. An answer that only an API server can give (a subresource, a review, a field selector beyond
-// the metadata) is an error of the source, not an empty list.
+// library (resource.Get, resource.List), a namespace look-up, or a parameter asks of a cluster, an [API] answers from
+// files in the same words. What only an API server can answer (a review, a log) is an error, not an empty list.
 type Source interface {
 	// Kinds returns what there is to select from; nil while that is not known.
 	Kinds() *served.Catalog

@@ -96,8 +96,10 @@ func (a *API) locate(path string) (*Selection, string, error) {
 	if named != nil {
 		found, _ := named.In(a.Kinds())
 		switch r := found.Resource; {
-		case r.Kind != "" && r.Namespaced != (found.Namespace != "") && (found.Name != "" || found.Namespace != ""):
-			return nil, "", apierrors.NewBadRequest(fmt.Sprintf("%s: correct the path: %s in a namespace is %t", path, r.GroupResource(), r.Namespaced))
+		case r.Kind != "" && r.Namespaced && found.Namespace == "" && found.Name != "":
+			return nil, "", apierrors.NewBadRequest(fmt.Sprintf("%s: %s are in namespaces: name one in the path", path, r.GroupResource()))
+		case r.Kind != "" && !r.Namespaced && found.Namespace != "":
+			return nil, "", apierrors.NewBadRequest(fmt.Sprintf("%s: %s are in no namespace: name none in the path", path, r.GroupResource()))
 		case r.Kind != "":
 			return &found, "", nil
 		case r.Resource != "status": // That of a namespace looks like a list.
