@@ -35,7 +35,6 @@ var secrets = corev1.Resource("secrets")
 // secretCache reads Secrets one by one: the controller may get the ones that policies name, and list none. It keeps
 // them, and the errors, for a moment.
 type secretCache struct {
-	// client is nil if there is no cluster.
 	client kubernetes.Interface
 	kept   *ttlcache.Cache[string, keptSecret]
 }
@@ -53,9 +52,6 @@ func newSecretCache(client kubernetes.Interface) *secretCache {
 }
 
 func (c *secretCache) get(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	if c.client == nil {
-		return nil, ErrNoCluster
-	}
 	key := namespace + "/" + name
 	if item := c.kept.Get(key); item != nil {
 		return item.Value().secret, item.Value().err

@@ -6,6 +6,7 @@ package base
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -26,8 +28,8 @@ import (
 // ErrNoEntries is what is wrong with a policy that reads the context cache where there is none.
 var ErrNoEntries = errors.New("there is no context cache here")
 
-// ErrNoCluster is what is wrong with a policy that asks a cluster where there is none.
-var ErrNoCluster = errors.New("there is no cluster to ask: the policy is evaluated from files")
+// errNoCluster is what is wrong with a policy that asks a cluster where there is none.
+var errNoCluster = errors.New("there is no cluster to ask")
 
 const (
 	// DefaultTimeout is much longer than any honest evaluation takes, API calls included.
@@ -36,8 +38,8 @@ const (
 	VerboseLevel = 8
 )
 
-// Config is what a compiler works with. The zero Config is for evaluation from files: context
-// that needs a cluster gives the outcome error. With a cluster, the first three are required.
+// Config is what a compiler works with. Of the first three, all or none are required: without them there is no cluster,
+// and what asks one gives the outcome error.
 type Config struct {
 	// Client reads what policies ask for.
 	Client dynamic.Interface
@@ -100,8 +102,12 @@ func NewSetup(c Config) (*Setup, error) {
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("the timeout %s is negative: set Timeout to a positive duration, or to 0 for %s", c.Timeout, DefaultTimeout)
 	}
-	if c.HasCluster() && (c.Client == nil || c.Kubernetes == nil || c.Mapper == nil) {
-		return nil, errors.New("a cluster needs all of Client, Kubernetes and Mapper: set the missing ones, or none for evaluation from files")
+	if c.Client == nil && c.Kubernetes == nil {
+		nowhere := &rest.Config{Transport: nowhere{}}
+		c.Client, c.Kubernetes, c.Mapper = dynamic.NewForConfigOrDie(nowhere), kubernetes.NewForConfigOrDie(nowhere), meta.NewDefaultRESTMapper(nil)
+	}
+	if c.Client == nil || c.Kubernetes == nil || c.Mapper == nil {
+		return nil, errors.New("a cluster needs all of Client, Kubernetes and Mapper: set the missing ones, or none")
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -117,5 +123,12 @@ func (s *Setup) Limits() *Limits {
 	return &Limits{Timeout: s.Timeout, Runners: &s.Runners, Answers: &s.Answers}
 }
 
-// HasCluster reports whether there is a cluster to ask.
-func (c *Config) HasCluster() bool { return c.Client != nil || c.Kubernetes != nil }
+// nowhere is the transport to no cluster.
+type nowhere struct{}
+
+func (nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_ = r.Body.Close() // As transports have to.
+	}
+	return nil, errNoCluster
+}

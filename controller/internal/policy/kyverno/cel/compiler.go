@@ -14,7 +14,6 @@ import (
 // Compiler makes policies that the CEL engines evaluate. It is safe for concurrent use.
 type Compiler struct {
 	*base.Setup
-	// library answers with errors if there is no cluster.
 	library *library
 }
 
@@ -22,13 +21,7 @@ var _ policy.Compiler = (*Compiler)(nil)
 
 // NewCompiler returns a compiler.
 func NewCompiler(setup *base.Setup) *Compiler {
-	out := &Compiler{Setup: setup}
-	if setup.HasCluster() {
-		out.library = newLibrary(setup.Client, setup.Mapper, setup.Entries, setup.Registries)
-	} else {
-		out.library = newLibrary(nil, nil, setup.Entries, setup.Registries)
-	}
-	return out
+	return &Compiler{Setup: setup, library: newLibrary(setup.Client, setup.Mapper, setup.Entries, setup.Registries)}
 }
 
 // Compile is that of [policy.Compiler], for the policies of policies.kyverno.io. Exceptions that have

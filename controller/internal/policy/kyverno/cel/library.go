@@ -51,7 +51,7 @@ var (
 	_ meter.During = (*library)(nil)
 )
 
-// newLibrary returns the library of a cluster, or, with nil, of none.
+// newLibrary returns the library of a cluster.
 func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy.Entries, registries *base.RegistryAccess) *library {
 	return &library{evaluation: context.Background(), client: client, mapper: mapper, entries: entries, registries: registries}
 }
@@ -72,9 +72,6 @@ func (l *library) of(namespace string) *library {
 
 // resources returns the way to a resource, unless the policy may not ask for it.
 func (l *library) resources(method, apiVersion, resource, namespace, name string) (dynamic.ResourceInterface, error) {
-	if l.client == nil {
-		return nil, base.ErrNoCluster
-	}
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, err
@@ -154,9 +151,6 @@ func (l *library) PostResource(apiVersion, resource, namespace string, data map[
 
 // ToGVR finds the resource of a kind.
 func (l *library) ToGVR(apiVersion, kind string) (*schema.GroupVersionResource, error) {
-	if l.mapper == nil {
-		return nil, fmt.Errorf("cannot find the resource of %s: %w", kind, base.ErrNoCluster)
-	}
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, err

@@ -33,31 +33,16 @@ func newClient(c base.Config) (engineapi.Client, error) {
 	return adapters.Client(client), nil
 }
 
-// scopedClient asks for what the policy may ask for, see [reach.Scope]; for nothing if there is no cluster.
+// scopedClient asks for what the policy may ask for, see [reach.Scope].
 type scopedClient struct {
-	// Client is nil for evaluation from files.
 	engineapi.Client
 	scope reach.Scope
 	// subject is the namespace of the subject as the caller evaluates with it; nil if it is unknown.
 	subject *corev1.Namespace
 }
 
-func (c *scopedClient) check(method, path string) error {
-	if err := c.scope.Check(method, path); err != nil || c.Client != nil {
-		return err
-	}
-	return base.ErrNoCluster
-}
-
-func (c *scopedClient) checkNamespace(namespace string) error {
-	if err := c.scope.CheckNamespace(namespace); err != nil || c.Client != nil {
-		return err
-	}
-	return base.ErrNoCluster
-}
-
 func (c *scopedClient) RawAbsPath(ctx context.Context, path, method string, body io.Reader) ([]byte, error) {
-	if err := c.check(method, path); err != nil {
+	if err := c.scope.Check(method, path); err != nil {
 		return nil, err
 	}
 	return c.Client.RawAbsPath(reach.With(ctx, c.scope), path, method, body)
@@ -68,7 +53,7 @@ const accessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 // CanI asks about the rights of any user.
 func (c *scopedClient) CanI(ctx context.Context, kind, namespace, verb, subresource, user string) (bool, string, error) {
-	if err := c.check(http.MethodPost, accessReviews); err != nil {
+	if err := c.scope.Check(http.MethodPost, accessReviews); err != nil {
 		return false, "", err
 	}
 	return c.Client.CanI(reach.With(ctx, c.scope), kind, namespace, verb, subresource, user)
@@ -76,7 +61,7 @@ func (c *scopedClient) CanI(ctx context.Context, kind, namespace, verb, subresou
 
 // GetResource reads an object.
 func (c *scopedClient) GetResource(ctx context.Context, apiVersion, kind, namespace, name string, subresources ...string) (*unstructured.Unstructured, error) {
-	if err := c.checkNamespace(namespace); err != nil {
+	if err := c.scope.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	return c.Client.GetResource(reach.With(ctx, c.scope), apiVersion, kind, namespace, name, subresources...)
@@ -84,7 +69,7 @@ func (c *scopedClient) GetResource(ctx context.Context, apiVersion, kind, namesp
 
 // ListResource reads the objects of a kind.
 func (c *scopedClient) ListResource(ctx context.Context, apiVersion, kind, namespace string, selector *metav1.LabelSelector) (*unstructured.UnstructuredList, error) {
-	if err := c.checkNamespace(namespace); err != nil {
+	if err := c.scope.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	return c.Client.ListResource(reach.With(ctx, c.scope), apiVersion, kind, namespace, selector)
@@ -94,7 +79,7 @@ func (c *scopedClient) ListResource(ctx context.Context, apiVersion, kind, names
 func (c *scopedClient) GetResources(
 	ctx context.Context, group, version, kind, subresource, namespace, name string, selector *metav1.LabelSelector,
 ) ([]engineapi.Resource, error) {
-	if err := c.checkNamespace(namespace); err != nil {
+	if err := c.scope.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	return c.Client.GetResources(reach.With(ctx, c.scope), group, version, kind, subresource, namespace, name, selector)
@@ -105,15 +90,8 @@ func (c *scopedClient) GetNamespace(ctx context.Context, name string, options me
 	if c.subject != nil && c.subject.Name == name {
 		return c.subject, nil
 	}
-	if err := c.checkNamespace(""); err != nil {
+	if err := c.scope.CheckNamespace(""); err != nil {
 		return nil, err
 	}
 	return c.Client.GetNamespace(reach.With(ctx, c.scope), name, options)
-}
-
-func (c *scopedClient) IsNamespaced(group, version, kind string) (bool, error) {
-	if c.Client == nil {
-		return false, base.ErrNoCluster
-	}
-	return c.Client.IsNamespaced(group, version, kind)
 }

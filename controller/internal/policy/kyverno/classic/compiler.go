@@ -26,7 +26,6 @@ type Compiler struct {
 	*base.Setup
 	settings config.Configuration
 	jmespath *expressions
-	// client is nil if there is no cluster; contexts answers with errors then.
 	client   engineapi.Client
 	contexts engineapi.ContextLoaderFactory
 }
@@ -37,10 +36,6 @@ var _ policy.Compiler = (*Compiler)(nil)
 func NewCompiler(setup *base.Setup) (*Compiler, error) {
 	settings := config.NewDefaultConfiguration(false)
 	out := &Compiler{Setup: setup, settings: settings, jmespath: newExpressions(settings)}
-	if !setup.HasCluster() { // Only variables, and entries of the context cache.
-		out.contexts = refusing(factories.DefaultContextLoaderFactory(nil), setup)
-		return out, nil
-	}
 	fromCluster := factories.DefaultContextLoaderFactory(&configMaps{client: setup.Kubernetes, entries: setup.Entries})
 	out.contexts = refusing(fromCluster, setup)
 	var err error

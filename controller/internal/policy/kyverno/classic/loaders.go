@@ -49,9 +49,9 @@ func (l *contextLoader) Load(
 			continue
 		}
 		var err error
-		switch cause := l.missing(&entries[i]); {
-		case cause != nil:
-			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)})
+		switch {
+		case entries[i].ImageRegistry != nil && l.setup.Registries == nil:
+			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: imageRegistry: %w", entries[i].Name, registry.ErrNone)})
 		case entries[i].APICall != nil:
 			err = addLoader(target, entries[i].Name, &callLoader{
 				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.setup.Services, entries: l.setup.Entries, expressions: query, document: target,
@@ -86,20 +86,6 @@ func (l *contextLoader) loadCached(ctx context.Context, variable string, declare
 		ctx: ctx, entries: l.setup.Entries, document: into, variable: variable, declared: declared, namespace: l.scope.Namespace,
 	}
 	return addLoader(target, variable, loader)
-}
-
-// missing says why an entry can't be loaded; nil if it can be tried.
-func (l *contextLoader) missing(entry *kyvernov1.ContextEntry) error {
-	switch {
-	case entry.ConfigMap != nil && !l.setup.HasCluster():
-		return fmt.Errorf("configMap: %w", base.ErrNoCluster)
-	case entry.APICall != nil && !l.setup.HasCluster():
-		return fmt.Errorf("apiCall: %w", base.ErrNoCluster)
-	case entry.ImageRegistry != nil && l.setup.Registries == nil:
-		return fmt.Errorf("imageRegistry: %w", registry.ErrNone)
-	default:
-		return nil
-	}
 }
 
 // failingLoader stands for an entry that can't be loaded. It tells the document, since the engine
