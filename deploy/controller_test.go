@@ -149,8 +149,11 @@ func TestControllerFlags(t *testing.T) {
 // controllerOptions are the files with the flags of the command.
 func controllerOptions(t *testing.T) string {
 	t.Helper()
-	folder := filepath.Join(root, "controller", "internal", "manager")
-	return text(t, filepath.Join(folder, "options.go")) + text(t, filepath.Join(folder, "options_admission.go")) + text(t, filepath.Join(folder, "options_registry.go"))
+	all := ""
+	for _, path := range testkit.Must(filepath.Glob(filepath.Join(root, "controller", "internal", "manager", "options*.go")))(t) {
+		all += text(t, path)
+	}
+	return all
 }
 
 func text(t *testing.T, path string) string {

@@ -43,16 +43,16 @@ type Engines struct {
 	// Version has the versions of the engines and of this program, for the log.
 	Version string
 	// Expressions returns the engine for expressions over cached data.
-	Expressions func() *table.Engine
+	Expressions func(options CompilerOptions) *table.Engine
 	// Compiler returns a compiler for policies that may read a cluster and cached data.
 	Compiler func(config *rest.Config, cache *contextcache.Cache, options CompilerOptions) (policy.Compiler, error)
 }
 
-// CompilerOptions are those of [Engines.Compiler].
+// CompilerOptions are those of [Engines].
 type CompilerOptions struct {
-	// ExceptionNamespaces are those whose exceptions count.
-	ExceptionNamespaces []string
-	Registry            RegistryOptions
+	EvaluationOptions
+
+	Registry RegistryOptions
 }
 
 // Manager runs the controller.

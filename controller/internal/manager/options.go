@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/cluster/shard"
 	"github.com/docket-project/docket/controller/internal/manager/telemetry"
-	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 )
 
@@ -57,9 +55,8 @@ type Options struct {
 	ExcludeKinds    []string
 	// PolicyStatus has the status of policies written, which Kyverno does where it runs.
 	PolicyStatus bool
-	// ExceptionNamespaces are those whose exceptions count.
-	ExceptionNamespaces []string
 
+	EvaluationOptions
 	CacheOptions
 	RegistryOptions
 	AdmissionOptions
@@ -124,7 +121,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.IntVar(&o.EventsPerPolicy, "events-per-policy", o.EventsPerPolicy, "How many Events tell of a policy's failures in an interval, with counts. 0 means none")
 	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
 	fs.BoolVar(&o.PolicyStatus, "policy-status", o.PolicyStatus, "Write in the status of each policy of Kyverno's kinds whether it is evaluated (condition Ready). For clusters without Kyverno, which writes the same")
-	AddExceptionNamespaces(fs, &o.ExceptionNamespaces)
+	o.EvaluationOptions.AddFlags(fs)
 	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
 	o.RegistryOptions.AddFlags(sections.FlagSet("image registries"))
 	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))
@@ -171,7 +168,7 @@ func (o *Options) Validate() []error {
 			bad("--exclude-kinds: %q is not like replicasets.apps", kind)
 		}
 	}
-	errs = append(errs, ValidateExceptionNamespaces(o.ExceptionNamespaces)...)
+	errs = append(errs, o.EvaluationOptions.Validate()...)
 	errs = append(errs, o.CacheOptions.Validate()...)
 	errs = append(errs, o.RegistryOptions.Validate()...)
 	errs = append(errs, o.AdmissionOptions.validate()...)
@@ -197,22 +194,6 @@ func (o *Options) Validate() []error {
 	errs = append(errs, o.Telemetry.Validate()...)
 	if err := errors.Join(logsapi.Validate(o.Logs, nil, nil).ToAggregate()); err != nil {
 		errs = append(errs, err)
-	}
-	return errs
-}
-
-// AddExceptionNamespaces adds the flag, which `docket-controller scan` has, too.
-func AddExceptionNamespaces(fs *pflag.FlagSet, names *[]string) {
-	fs.StringSliceVar(names, "exception-namespaces", *names, "Namespaces whose exceptions (PolicyException) count; * for all. Without any, no exception counts. Those for a policy in a namespace have to be in that namespace besides")
-}
-
-// ValidateExceptionNamespaces returns an error for each invalid name.
-func ValidateExceptionNamespaces(names []string) []error {
-	var errs []error
-	for _, name := range names {
-		if problems := validation.IsDNS1123Label(name); name != policy.AllNamespaces && len(problems) > 0 {
-			errs = append(errs, fmt.Errorf("--exception-namespaces: %q is neither the name of a namespace nor *", name))
-		}
 	}
 	return errs
 }

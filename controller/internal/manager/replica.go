@@ -71,14 +71,15 @@ func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
 		return nil, err
 	}
 	r.served = served.NewWatcher(served.Config{Discovery: kinds, Failed: scan.DiscoveryFailed})
-	config := contextcache.Config{Client: r.client, REST: r.kubernetes.Discovery().RESTClient(), Served: r.served, Engine: m.engines.Expressions()}
+	options := CompilerOptions{EvaluationOptions: m.options.EvaluationOptions, Registry: m.options.RegistryOptions}
+	config := contextcache.Config{Client: r.client, REST: r.kubernetes.Discovery().RESTClient(), Served: r.served, Engine: m.engines.Expressions(options)}
 	if err := m.options.CacheOptions.Apply(&config); err != nil {
 		return nil, err
 	}
 	if r.cache, err = contextcache.New(config); err != nil {
 		return nil, err
 	}
-	compiler, err := m.engines.Compiler(m.config, r.cache, CompilerOptions{ExceptionNamespaces: m.options.ExceptionNamespaces, Registry: m.options.RegistryOptions})
+	compiler, err := m.engines.Compiler(m.config, r.cache, options)
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ import (
 )
 
 // Expressions returns what evaluates expressions over cached data, with the functions that policies know.
-func Expressions() *table.Engine {
-	functions, impure := classic.Functions()
+func Expressions(options manager.CompilerOptions) *table.Engine {
+	functions, impure := classic.Functions(!options.CompatibleOperands)
 	return table.NewEngine(functions, impure...)
 }
 
@@ -94,7 +94,7 @@ func compilerOf(config base.Config, options manager.CompilerOptions) (policy.Com
 	if config.Images, err = imagesOf(&options.Registry, config.Calls); err != nil {
 		return nil, err
 	}
-	config.ExceptionNamespaces = options.ExceptionNamespaces
+	config.ExceptionNamespaces, config.CompatibleOperands = options.ExceptionNamespaces, options.CompatibleOperands
 	compiler, err := kyverno.NewCompiler(config)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func shopService(tb testing.TB, name string, port int, ip string) *unstructured.
 // entriesWith is a context cache that answers as that of a cluster does.
 func entriesWith(tb testing.TB, entry string, resources ...*unstructured.Unstructured) policy.Entries {
 	tb.Helper()
-	functions, impure := classic.Functions()
+	functions, impure := classic.Functions(true)
 	entries, err := contextcache.NewStatic(contextcache.Config{Engine: table.NewEngine(functions, impure...)},
 		objects.NewAPI(objects.NewDocuments(resources, objects.KindsOf(resources, &served.Catalog{})), nil), []*unstructured.Unstructured{enginetest.Object(tb, entry)})
 	if err != nil {

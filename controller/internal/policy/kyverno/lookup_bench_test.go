@@ -194,7 +194,7 @@ func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
 		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
 	}
-	functions, impure := classic.Functions()
+	functions, impure := classic.Functions(true)
 	var resources []*unstructured.Unstructured
 	for _, list := range lists {
 		for _, item := range list {

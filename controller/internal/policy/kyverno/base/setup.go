@@ -59,6 +59,8 @@ type Config struct {
 	Schemas *mutation.Schemas
 	// ExceptionNamespaces are those whose exceptions count; [policy.AllNamespaces] for all, none if it is empty.
 	ExceptionNamespaces []string
+	// CompatibleOperands has operands that can't be read taken for zero, empty or false, as in Kyverno.
+	CompatibleOperands bool
 	// Timeout limits one evaluation; 30 s if zero.
 	Timeout time.Duration
 }

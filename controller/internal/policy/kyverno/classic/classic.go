@@ -58,10 +58,12 @@ type rule struct {
 	// cel is set if this package evaluates the rule and not the engine; pattern, if it does in scans.
 	cel     *celRule
 	pattern *patternRule
-	// texts gives messages the user's words for what [narrow] has written; nil if it has not.
+	// texts gives messages the user's words for what [narrow] and [mark] have written; nil if they have not.
 	texts *strings.Replacer
 	// whole are the expressions of which the rule takes the results as they are.
 	whole map[string]bool
+	// marks are the operands in policy, which has variables in their place; nil if it has the operands.
+	marks *marks
 }
 
 func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
@@ -257,7 +259,7 @@ func (p *classicPolicy) compileRules(rules []*rule) error {
 	alone := p.exceptions == nil && !p.writesSubject()
 	for _, rule := range rules {
 		if alone {
-			rule.pattern = newPatternRule(&rule.Rule)
+			rule.pattern = newPatternRule(&rule.Rule, !p.compiler.CompatibleOperands)
 		}
 		if rule.Validation == nil || !rule.HasValidateCEL() {
 			continue
@@ -301,15 +303,21 @@ func (p *classicPolicy) separate(rules []kyvernov1.Rule) []*rule {
 		one := rules[i].DeepCopy()
 		fillMessages(one)
 		texts := narrow(one)
+		shown, marks := one, (*marks)(nil)
+		if !p.compiler.CompatibleOperands {
+			shown = one.DeepCopy()
+			marks = mark(shown)
+			texts = append(texts, marks.texts...)
+		}
 		spec := *decoded.GetSpec()
-		spec.Rules = []kyvernov1.Rule{*one}
+		spec.Rules = []kyvernov1.Rule{*shown}
 		var alone kyvernov1.PolicyInterface = &kyvernov1.ClusterPolicy{ObjectMeta: meta, Spec: spec}
 		if decoded.IsNamespaced() {
 			alone = &kyvernov1.Policy{ObjectMeta: meta, Spec: spec}
 		}
 		out = append(out, &rule{
-			Rule: *one, policy: alone, texts: texts, targets: base.Unique(ruleTargets(one.MatchResources)), operations: ruleOperations(one),
-			whole: wholeExpressions(one),
+			Rule: *one, policy: alone, texts: replacerOf(texts), targets: base.Unique(ruleTargets(one.MatchResources)),
+			operations: ruleOperations(one), whole: wholeExpressions(one), marks: marks,
 		})
 	}
 	return out

@@ -82,7 +82,7 @@ func (e *classicEvaluation) Step(ctx context.Context, i int) ([]policy.Result, e
 		return e.stepWithout(rule, func() (policy.Result, error) { return e.view.evaluateCEL(ctx, rule.cel) })
 	}
 	if object := e.view.compared(); rule.pattern != nil && object != nil {
-		return e.stepWithout(rule, func() (policy.Result, error) { return toResult(rule.pattern.evaluate(object)), nil })
+		return e.stepWithout(rule, func() (policy.Result, error) { return rule.pattern.result(object), nil })
 	}
 	if e.engine == nil {
 		e.prepare()
@@ -110,7 +110,7 @@ func (e *classicEvaluation) Step(ctx context.Context, i int) ([]policy.Result, e
 	if e.document.missing != nil && e.view.matches(rule) {
 		return withoutContext(results, rule.Name, e.document.missing), nil
 	}
-	return base.Undecided(results, session), nil
+	return base.Undecided(e.document.operands.judge(results, rule.Name), session), nil
 }
 
 // stepWithout evaluates a rule without the engine.

@@ -35,7 +35,7 @@ var _ policy.Compiler = (*Compiler)(nil)
 // NewCompiler returns a compiler.
 func NewCompiler(setup *base.Setup) (*Compiler, error) {
 	settings := config.NewDefaultConfiguration(false)
-	out := &Compiler{Setup: setup, settings: settings, jmespath: newExpressions(settings)}
+	out := &Compiler{Setup: setup, settings: settings, jmespath: newExpressions(settings, !setup.CompatibleOperands)}
 	fromCluster := factories.DefaultContextLoaderFactory(&configMaps{client: setup.Kubernetes, entries: setup.Entries})
 	out.contexts = refusing(fromCluster, setup)
 	var err error

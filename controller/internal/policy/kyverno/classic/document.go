@@ -45,8 +45,10 @@ type document struct {
 	request *requestDocument
 	// meter counts what the expressions of the rule make.
 	meter *meter.Meter
-	// whole are the expressions whose results take a place in the rule as they are.
-	whole map[string]bool
+	// rule is the one that is evaluated; nil before the first.
+	rule *rule
+	// operands has what is known about the operands of this rule.
+	operands operands
 	// confined is set for policies in a namespace.
 	confined bool
 	// missing is the first cause for which an entry could not be loaded.
@@ -55,7 +57,7 @@ type document struct {
 
 // begin is called before each rule.
 func (d *document) begin(rule *rule, used *meter.Meter) {
-	d.missing, d.meter, d.whole = nil, used, rule.whole
+	d.missing, d.meter, d.rule, d.operands = nil, used, rule, operands{marks: rule.marks}
 }
 
 // textCopies is how often the engine has a text while it puts it into a rule or a variable.
@@ -67,7 +69,7 @@ func (d *document) substituted(expression string, result any) int64 {
 	case string:
 		return meter.Times(int64(len(typed)), textCopies) + meter.ValueBytes
 	case []any, map[string]any, []map[string]any:
-		if !d.whole[expression] {
+		if d.rule == nil || !d.rule.whole[expression] {
 			return meter.Times(meter.NativeBytes(result), textCopies)
 		}
 	}
@@ -185,6 +187,11 @@ func (d *document) QueryOperation() string {
 }
 
 func (d *document) Query(query string) (any, error) {
+	if strings.HasPrefix(query, markPrefix) {
+		if out, ok, err := d.ask(query); ok {
+			return out, err
+		}
+	}
 	made, err := d.use()
 	if err != nil {
 		return nil, err

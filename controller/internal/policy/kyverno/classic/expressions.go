@@ -12,6 +12,8 @@ import (
 	"github.com/kyverno/kyverno/pkg/config"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"k8s.io/utils/lru"
+
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/operand"
 )
 
 const (
@@ -26,12 +28,32 @@ const (
 var impureFunctions = []string{"random", "time_now", "time_now_utc", "time_since", "is_external_url"}
 
 // Functions returns the functions that the JMESPath expressions of policies may call, and the names
-// of those whose result is not a function of their arguments. No function changes its arguments.
-func Functions() (caller *gojmespath.FunctionCaller, impure []string) {
-	return functionsFor(config.NewDefaultConfiguration(false)), slices.Clone(impureFunctions)
+// of those whose result is not a function of their arguments. No function changes its arguments. Strict ones fail if
+// they can't read one.
+func Functions(strict bool) (caller *gojmespath.FunctionCaller, impure []string) {
+	return functionsFor(config.NewDefaultConfiguration(false), strict), slices.Clone(impureFunctions)
 }
 
-func functionsFor(settings config.Configuration) *gojmespath.FunctionCaller {
+func functionsFor(settings config.Configuration, strict bool) *gojmespath.FunctionCaller {
+	caller := lenientFunctions(settings)
+	if !strict {
+		return caller
+	}
+	lenient := lenientFunctions(settings)
+	for name, check := range operand.Functions {
+		caller.Register(gojmespath.FunctionEntry{Name: name, Handler: func(arguments []any) (any, error) {
+			out, err := lenient.CallFunction(name, arguments, gojmespath.NewInterpreter())
+			if err == nil {
+				err = check(arguments)
+			}
+			return out, err
+		}})
+	}
+	return caller
+}
+
+// lenientFunctions are those of Kyverno.
+func lenientFunctions(settings config.Configuration) *gojmespath.FunctionCaller {
 	caller := gojmespath.NewFunctionCaller()
 	for _, function := range jmespath.GetFunctions(settings) {
 		caller.Register(function.FunctionEntry)
@@ -105,12 +127,14 @@ func sortedBy[T any](list, keys []any, compare func(a, b T) int) (any, error) {
 type expressions struct {
 	functions *gojmespath.FunctionCaller
 	programs  *lru.Cache
+	// strict is true if what can't be read is an error.
+	strict bool
 }
 
 var _ jmespath.Interface = (*expressions)(nil)
 
-func newExpressions(settings config.Configuration) *expressions {
-	return &expressions{functions: functionsFor(settings), programs: lru.New(maxPrograms)}
+func newExpressions(settings config.Configuration, strict bool) *expressions {
+	return &expressions{functions: functionsFor(settings, strict), programs: lru.New(maxPrograms), strict: strict}
 }
 
 func (e *expressions) Query(text string) (jmespath.Query, error) {
@@ -133,7 +157,7 @@ func (e *expressions) compile(text string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled := newProgram(ast, e.functions)
+	compiled := newProgram(ast, e)
 	if len(text) <= maxRemembered {
 		e.programs.Add(text, compiled)
 	}

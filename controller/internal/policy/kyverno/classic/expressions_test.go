@@ -41,7 +41,7 @@ var functionExpressions = []string{
 func TestFunctionsChangeNothing(t *testing.T) {
 	t.Parallel()
 	settings := compiler(t).settings
-	ours, theirs := newExpressions(settings), jmespath.New(settings)
+	ours, theirs := newExpressions(settings, false), jmespath.New(settings)
 	data := enginetest.DocumentOf(t, functionData)
 	before := testkit.Must(json.Marshal(data))(t)
 	for _, expression := range functionExpressions {
@@ -62,7 +62,7 @@ func TestFunctionsChangeNothing(t *testing.T) {
 // TestFunctions promises that the functions are Kyverno's and that the impure ones exist.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
-	caller, impure := Functions()
+	caller, impure := Functions(false)
 	for _, function := range jmespath.GetFunctions(compiler(t).settings) {
 		if _, err := caller.CallFunction(function.Name, make([]any, 9), gojmespath.NewInterpreter()); err != nil && strings.Contains(err.Error(), "unknown function") {
 			t.Errorf("%s is missing", function.Name)
@@ -78,7 +78,7 @@ func TestFunctions(t *testing.T) {
 // TestExpressionsAreBounded promises that expressions with names in them don't fill the memory.
 func TestExpressionsAreBounded(t *testing.T) {
 	t.Parallel()
-	e := newExpressions(compiler(t).settings)
+	e := newExpressions(compiler(t).settings, true)
 	for i := range maxPrograms + 100 {
 		testkit.Must(e.Query(fmt.Sprintf("a[?b == '%d']", i)))(t)
 	}

@@ -35,22 +35,20 @@ var (
 // variable is one without others in it.
 var variable = regexp.MustCompile(`\{\{([^{}]+)\}\}`)
 
-// narrow rewrites the conditions of a rule whose values read the context cache. It returns what
-// turns the texts in messages back to what the user wrote; nil if it rewrote nothing.
-func narrow(rule *kyvernov1.Rule) *strings.Replacer {
+// narrow rewrites the conditions of a rule whose values read the context cache. It returns pairs of texts for messages:
+// what it rewrote, and what the user wrote.
+func narrow(rule *kyvernov1.Rule) []string {
 	n := &narrowing{}
-	n.enter(rule.Context)
-	n.wrapper(rule.RawAnyAllConditions)
-	if rule.Validation != nil {
-		if rule.Validation.Deny != nil {
-			n.wrapper(rule.Validation.Deny.RawAnyAllConditions)
-		}
-		n.loops(rule.Validation.ForEachValidation)
-	}
-	if len(n.texts) == 0 {
+	visit(rule, n)
+	return n.texts
+}
+
+// replacerOf returns what replaces the first of each pair by the second; nil if there are none.
+func replacerOf(texts []string) *strings.Replacer {
+	if len(texts) == 0 {
 		return nil
 	}
-	return strings.NewReplacer(n.texts...)
+	return strings.NewReplacer(texts...)
 }
 
 // worded returns a result in the words of the user.
@@ -61,7 +59,7 @@ func (r *rule) worded(result policy.Result) policy.Result {
 	return result
 }
 
-// narrowing goes through a rule, which is its own copy.
+// narrowing is the [visitor] of narrow.
 type narrowing struct {
 	// names are the variables that are from the context cache, or made of them.
 	names []string
@@ -69,7 +67,8 @@ type narrowing struct {
 	texts []string
 }
 
-func (n *narrowing) enter(entries []kyvernov1.ContextEntry) {
+func (n *narrowing) enter(entries []kyvernov1.ContextEntry) (leave func()) {
+	outer := n.names
 	for i := range entries {
 		entry := &entries[i]
 		_, cached := declaredBy(entry, false)
@@ -77,61 +76,12 @@ func (n *narrowing) enter(entries []kyvernov1.ContextEntry) {
 			n.names = append(n.names, entry.Name)
 		}
 	}
+	return func() { n.names = outer }
 }
 
-func (n *narrowing) loops(loops []kyvernov1.ForEachValidation) {
-	for i := range loops {
-		loop := &loops[i]
-		outer := n.names
-		n.enter(loop.Context)
-		n.conditions(loop.AnyAllConditions)
-		if loop.Deny != nil {
-			n.wrapper(loop.Deny.RawAnyAllConditions)
-		}
-		if wrapped := loop.ForEachValidation; wrapped != nil {
-			wrapped.Items = copies(wrapped.Items)
-			n.loops(wrapped.Items)
-		}
-		n.names = outer
-	}
-}
+func (n *narrowing) check(checked) {}
 
-// wrapper copies before it writes: the deep copies of Kyverno's wrappers are not deep.
-func (n *narrowing) wrapper(wrapped *kyvernov1.ConditionsWrapper) {
-	if wrapped == nil || len(n.names) == 0 {
-		return
-	}
-	switch typed := wrapped.Conditions.(type) {
-	case kyvernov1.AnyAllConditions:
-		typed = *typed.DeepCopy()
-		n.conditions(&typed)
-		wrapped.Conditions = typed
-	case []kyvernov1.Condition:
-		typed = copies(typed)
-		n.list(typed)
-		wrapped.Conditions = typed
-	}
-}
-
-func copies[T any, P interface {
-	*T
-	DeepCopyInto(into *T)
-}](items []T) []T {
-	out := make([]T, len(items))
-	for i := range items {
-		P(&items[i]).DeepCopyInto(&out[i])
-	}
-	return out
-}
-
-func (n *narrowing) conditions(conditions *kyvernov1.AnyAllConditions) {
-	if conditions != nil {
-		n.list(conditions.AnyConditions)
-		n.list(conditions.AllConditions)
-	}
-}
-
-func (n *narrowing) list(conditions []kyvernov1.Condition) {
+func (n *narrowing) list(conditions []kyvernov1.Condition, _ bool) {
 	if len(n.names) == 0 {
 		return
 	}

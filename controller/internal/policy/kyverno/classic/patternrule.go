@@ -15,6 +15,10 @@ import (
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	"github.com/kyverno/kyverno/pkg/engine/validate"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/operand"
 )
 
 // patternRule is a rule of a classic policy that compares resources with patterns without variables, read once.
@@ -29,10 +33,12 @@ type patternRule struct {
 	// copied is true if comparing changes a pattern: the engine replaces wildcards in the names of labels and
 	// annotations by what the resource has.
 	copied bool
+	// orders is true if a pattern asks for more or less, and has to be able to read what it compares.
+	orders bool
 }
 
-// newPatternRule returns nil if the rule is the engine's.
-func newPatternRule(rule *kyvernov1.Rule) *patternRule {
+// newPatternRule returns nil if the rule is the engine's. A strict one has no verdict on what it can't read.
+func newPatternRule(rule *kyvernov1.Rule, strict bool) *patternRule {
 	if !solePatterns(rule) {
 		return nil
 	}
@@ -49,6 +55,7 @@ func newPatternRule(rule *kyvernov1.Rule) *patternRule {
 		return nil // The engine says what is wrong.
 	}
 	out.copied = bytes.Contains(raw.Raw, []byte("metadata"))
+	out.orders = strict && operand.Orders(out.patterns)
 	return out
 }
 
@@ -68,7 +75,17 @@ func solePatterns(rule *kyvernov1.Rule) bool {
 	return err == nil && !bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("$("))
 }
 
-// evaluate returns what the engine says of an object that the rule matches, in its words.
+// result returns what is said of an object that the rule matches.
+func (r *patternRule) result(object map[string]any) policy.Result {
+	if r.orders {
+		if _, err := operand.Pattern(object, r.patterns); err != nil {
+			return base.ErrorResult(r.name, err)
+		}
+	}
+	return toResult(r.evaluate(object))
+}
+
+// evaluate returns what the engine says, in its words.
 func (r *patternRule) evaluate(object map[string]any) *engineapi.RuleResponse {
 	if r.any {
 		return r.evaluateAny(object)

@@ -41,9 +41,19 @@ func (c *policyContext) ResourceKind() (schema.GroupVersionKind, string) {
 	return c.kind, c.subresource
 }
 func (c *policyContext) AdmissionOperation() bool                     { return c.document.request != nil }
-func (c *policyContext) Element() unstructured.Unstructured           { return c.element }
 func (c *policyContext) SetElement(element unstructured.Unstructured) { c.element = element }
 func (c *policyContext) JSONContext() enginecontext.Interface         { return c.document }
+
+// Element is what the engine compares with patterns, if it has content: it asks for it right before.
+func (c *policyContext) Element() unstructured.Unstructured {
+	switch {
+	case c.element.Object != nil:
+		c.document.compare(c.element.Object)
+	case c.operation != kyvernov1.Delete:
+		c.document.compare(c.new.Object)
+	}
+	return c.element
+}
 
 func (c *policyContext) Copy() engineapi.PolicyContext {
 	out := *c

@@ -16,10 +16,11 @@ type program struct {
 	functions *gojmespath.FunctionCaller
 	// narrowed is the function that [narrow] has written around it; empty if it has not.
 	narrowed string
+	strict   bool
 }
 
-func newProgram(ast gojmespath.ASTNode, functions *gojmespath.FunctionCaller) *program {
-	out := &program{ast: ast, functions: functions}
+func newProgram(ast gojmespath.ASTNode, in *expressions) *program {
+	out := &program{ast: ast, functions: in.functions, strict: in.strict}
 	name, _ := ast.Value.(string)
 	if ast.NodeType == gojmespath.ASTFunctionExpression && len(ast.Children) == 2 && (name == membersFunction || name == pairsFunction) {
 		out.narrowed = name
@@ -31,7 +32,7 @@ func (p *program) Search(data any) (any, error) { return p.searchWith(&meter.Met
 
 // searchWith counts what it makes. A confined search may not call all functions.
 func (p *program) searchWith(m *meter.Meter, confined bool, data any) (any, error) {
-	one := &search{functions: p.functions, meter: m, confined: confined}
+	one := &search{functions: p.functions, meter: m, confined: confined, strict: p.strict}
 	if p.narrowed == "" {
 		return one.run(p.ast, data)
 	}
@@ -76,6 +77,9 @@ func (q overlaidQuery) Search(data any) (any, error) {
 	}
 	out, err := q.program.searchWith(m, q.document.confined, q.document.over(data))
 	if err != nil {
+		if problem := unread(err); problem != nil {
+			q.document.operands.met = problem
+		}
 		return nil, err
 	}
 	return out, m.Take(q.document.substituted(q.text, out), "{{ "+q.text+" }}")

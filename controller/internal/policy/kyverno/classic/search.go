@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	gojmespath "github.com/kyverno/go-jmespath"
 
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/operand"
 )
 
 var errReference = errors.New("an expression with & is only for map, max_by, min_by and sort_by, each with the list beside")
@@ -23,6 +25,8 @@ type search struct {
 	meter     *meter.Meter
 	// confined expressions may not call functions whose result has no bound.
 	confined bool
+	// strict ones fail where the library takes what it can't read for nothing.
+	strict bool
 }
 
 // run evaluates an expression for data.
@@ -113,7 +117,22 @@ func (i *search) logic(node *gojmespath.ASTNode, value any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i.strict {
+		first, second = operand.Number(first), operand.Number(second)
+		if err := checkComparison(fmt.Sprint(node.Value), first, second); err != nil {
+			return nil, err
+		}
+	}
 	return alone(&gojmespath.ASTNode{NodeType: node.NodeType, Value: node.Value, Children: literals(first, second)}, nil)
+}
+
+// nothing returns the errors of a list to filter or to flatten that the library does not take for null: a list that
+// does not exist is empty, one that can't be read may have elements.
+func (i *search) nothing(err error) error {
+	if i.strict && unread(err) != nil {
+		return err
+	}
+	return nil
 }
 
 func literals(values ...any) []gojmespath.ASTNode {
@@ -163,7 +182,7 @@ func (i *search) list(node *gojmespath.ASTNode, value any) (any, error) {
 	case gojmespath.ASTFilterProjection:
 		left, err := i.eval(&node.Children[0], value)
 		if err != nil {
-			return nil, nil //nolint:nilerr // As the library: nothing to filter.
+			return nil, i.nothing(err)
 		}
 		return i.project(left, &node.Children[1], &node.Children[2])
 	case gojmespath.ASTValueProjection:
@@ -257,7 +276,7 @@ func (i *search) values(node *gojmespath.ASTNode, value any) (any, error) {
 	left, err := i.eval(&node.Children[0], value)
 	object, ok := left.(map[string]any)
 	if err != nil || !ok {
-		return nil, nil //nolint:nilerr // As the library: no values.
+		return nil, i.nothing(err)
 	}
 	if err := i.meter.Take(meter.Times(int64(len(object)), 2*meter.ValueBytes), "the values of an object"); err != nil {
 		return nil, err
@@ -272,7 +291,7 @@ func (i *search) values(node *gojmespath.ASTNode, value any) (any, error) {
 func (i *search) flatten(node *gojmespath.ASTNode, value any) (any, error) {
 	left, err := i.eval(&node.Children[0], value)
 	if err != nil {
-		return nil, nil //nolint:nilerr // As the library: nothing to flatten.
+		return nil, i.nothing(err)
 	}
 	elements, _ := elementsOf(left)
 	var count int64
@@ -319,6 +338,9 @@ func (i *search) apply(name string, args []any) (any, error) {
 	}
 	out, err := i.functions.CallFunction(name, args, gojmespath.NewInterpreter())
 	if err != nil {
+		if missing := slices.ContainsFunc(args, func(arg any) bool { return arg == nil }); !missing {
+			err = operand.Wrap(err)
+		}
 		return nil, err
 	}
 	return out, i.meter.Take(shallowBytes(out), name)

@@ -51,7 +51,7 @@ func FuzzSearch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, expression string) { compareSearch(t, data, expression) })
 }
 
-var searchFunctions, _ = Functions()
+var searchFunctions, _ = Functions(false)
 
 func compareSearch(t *testing.T, data any, expression string) {
 	t.Helper()
@@ -69,7 +69,7 @@ func compareSearch(t *testing.T, data any, expression string) {
 		return err
 	}) != nil
 	got.Failed = base.Protect(func() error {
-		got.Result, err = newProgram(ast, searchFunctions).Search(data)
+		got.Result, err = newProgram(ast, &expressions{functions: searchFunctions}).Search(data)
 		return err
 	}) != nil
 	if got.Failed && err != nil && (err.Error() == errReference.Error() || strings.Contains(err.Error(), "more than 16 MiB")) {

@@ -235,7 +235,7 @@ func TestNarrowedConditions(t *testing.T) {
 		}
 		n := &narrowing{names: []string{"hosts"}}
 		list := []kyvernov1.Condition{*condition.DeepCopy()}
-		n.list(list)
+		n.list(list, false)
 		want := outcome(d, condition)
 		got := strings.NewReplacer(n.texts...).Replace(outcome(d, list[0]))
 		if want != got {
