@@ -121,6 +121,7 @@ func TestAdmission(t *testing.T) {
 	t.Run("restart", func(t *testing.T) { admissionRestart(t, c) })
 	t.Run("context cache", func(t *testing.T) { admissionCached(t, c) })
 	t.Run("subresource", func(t *testing.T) { admissionSubresource(t, c) })
+	t.Run("resize", func(t *testing.T) { admissionResize(t, c) })
 }
 
 func admissionEnforce(t *testing.T, c *controlled) {
@@ -278,6 +279,41 @@ spec:
 	})
 	c.kubectl.Run(t, "scale", "deployment", "-n", "strict", "web", "--replicas=2")
 	c.kubectl.Run(t, "delete", "clusterpolicy", "scale")
+}
+
+// admissionResize: a rule about pods that refuses a new pod also refuses to resize a running one to the same.
+func admissionResize(t *testing.T, c *controlled) {
+	c.kubectl.RunInput(t, `
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: small}
+spec:
+  background: false
+  rules:
+  - name: requests
+    match: {any: [{resources: {kinds: [Pod], namespaces: [strict]}}]}
+    validate:
+      failureAction: Enforce
+      message: at most one processor
+      foreach:
+      - list: request.object.spec.containers
+        deny: {conditions: {any: [{key: "{{ element.resources.requests.cpu || '0' }}", operator: GreaterThan, value: "1"}]}}
+`, "apply", "-f", "-")
+	pod := func(cpu string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {name: sized, namespace: strict}, spec: {automountServiceAccountToken: false,
+  containers: [{name: c, image: "registry.k8s.io/pause:3.10", resources: {requests: {cpu: "` + cpu + `"}, limits: {cpu: "4"}}}]}}`
+	}
+	waitUntil(t, "large pods are refused", func() bool {
+		return c.kubectl.Try(t, pod("1500m"), "create", "--dry-run=server", "-f", "-").Code != 0
+	})
+	c.kubectl.RunInput(t, pod("500m"), "create", "-f", "-")
+	resize := func(cpu string) []string {
+		return []string{"patch", "pod", "-n", "strict", "sized", "--subresource", "resize", "-p", `{"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "` + cpu + `"}}}]}}`}
+	}
+	c.kubectl.Refused(t, "", []string{"at most one processor", "strict/sized"}, resize("1500m")...)
+	c.kubectl.Run(t, resize("800m")...)
+	c.kubectl.Run(t, "delete", "clusterpolicy", "small")
+	c.kubectl.Run(t, "delete", "pod", "-n", "strict", "sized", "--force", "--grace-period=0")
 }
 
 // TestAdmissionReplicas: a replica that does not lead answers, also while none leads, and what it

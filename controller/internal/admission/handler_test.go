@@ -182,6 +182,7 @@ func TestWhichPoliciesAreAsked(t *testing.T) {
 		newPolicy("exec-resource", about(policy.Target{Version: "v1", Resource: "pods", Subresource: "exec"}), on(admissionv1.Connect)),
 		newPolicy("deletion", on(admissionv1.Delete)),
 		newPolicy("scale", about(policy.Target{Group: "*", Version: "*", Kind: "Deployment", Subresource: "scale"})),
+		newPolicy("resize", about(policy.Target{Version: "v1", Kind: "Pod", Subresource: "resize"})),
 		newPolicy("everything", about(policy.Target{Group: "*", Version: "*", Kind: "*"})),
 		newPolicy("every-subresource", about(policy.Target{Group: "*", Version: "*", Kind: "*", Subresource: "*"})),
 	}
@@ -215,6 +216,7 @@ func TestWhichPoliciesAreAsked(t *testing.T) {
 		r.Resource = metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 		r.SubResource, r.Operation = "scale", admissionv1.Update
 	})
+	resize := request(pod("default", "a"), func(r *admissionv1.AdmissionRequest) { r.SubResource, r.Operation = "resize", admissionv1.Update })
 	other := request(pod("default", "a"), func(r *admissionv1.AdmissionRequest) {
 		r.Resource = metav1.GroupVersionResource{Group: "reports.kyverno.io", Version: "v1", Resource: "ephemeralreports"}
 	})
@@ -232,6 +234,7 @@ func TestWhichPoliciesAreAsked(t *testing.T) {
 		"pod, closed":     {nil, PathFail, request(pod("default", "a")), "closed"},
 		"pod elsewhere":   {nil, PathIgnore, request(pod("other", "a")), "pods scanned-warns scanned-enforces elsewhere everything every-subresource"},
 		"exec":            {nil, PathIgnore, exec, "exec exec-kind exec-resource"},
+		"resize":          {nil, PathIgnore, resize, "resize every-subresource"},
 		"scale":           {nil, PathIgnore, scale, "scale every-subresource"},
 		"deletion":        {nil, PathIgnore, deletion, "deletion"},
 		"our own reports": {every, PathIgnore, other, ""},

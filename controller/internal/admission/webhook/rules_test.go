@@ -145,6 +145,8 @@ func TestRules(t *testing.T) {
 		"subresource":       {policies: []policy.Policy{with(enforcing(true, sub("Pod", "exec")), connecting)}, fail: []string{"/v1 pods/exec CONNECT"}},
 		"all subresources":  {policies: []policy.Policy{enforcing(true, sub("Pod", "*"), sub("Pod", "exec"))}, fail: []string{"/v1 pods,pods/* " + writes}},
 		"some subresources": {policies: []policy.Policy{enforcing(true, sub("*", "s*"))}, fail: []string{"/v1 pods/status " + writes, "apps/v1 deployments/scale,deployments/status " + writes}},
+		"whole pods":        {policies: []policy.Policy{enforcing(true, kind("Pod"), sub("Pod", "ephemeralcontainers"), sub("Pod", "resize"))}, fail: []string{"/v1 pods,pods/ephemeralcontainers,pods/resize " + writes}},
+		"bindings":          {policies: []policy.Policy{enforcing(true, sub("Pod", "binding"), policy.Target{Version: "v1", Resource: "bindings"})}, fail: []string{"/v1 bindings,pods/binding " + writes}},
 		"one of any kind":   {policies: []policy.Policy{enforcing(true, sub("*", "scale"))}, fail: []string{"apps/v1 deployments/scale " + writes}},
 		"request targets":   {policies: []policy.Policy{with(enforcing(true, kind("Pod")), func(p *fakePolicy) { p.admission.Targets = []policy.Target{sub("Pod", "exec")} })}, fail: []string{"/v1 pods/exec " + writes}},
 		"namespaced policy": {policies: []policy.Policy{with(enforcing(false, kind("Namespace"), kind("Pod")), func(p *fakePolicy) { p.identity.Namespace = "a" })}, ignore: []string{"/v1 pods " + writes}},

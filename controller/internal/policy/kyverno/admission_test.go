@@ -28,6 +28,7 @@ func TestAdmissionOfClassicPolicies(t *testing.T) {
 	t.Parallel()
 	pod := policy.Target{Group: "*", Version: "*", Kind: "Pod"}
 	ephemeral := policy.Target{Version: "v1", Kind: "Pod", Subresource: "ephemeralcontainers"}
+	resized := policy.Target{Version: "v1", Kind: "Pod", Subresource: "resize"}
 	exec := policy.Target{Group: "*", Version: "*", Kind: "Pod", Subresource: "exec"}
 	maps := policy.Target{Group: "*", Version: "*", Kind: "ConfigMap"}
 	rule := func(match, check string) string {
@@ -42,19 +43,19 @@ func TestAdmissionOfClassicPolicies(t *testing.T) {
 		policy string
 		want   policy.Admission
 	}{
-		"audit":                   {without(enginetest.Plain), policy.Admission{Enabled: true, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
-		"enforce":                 {without(enginetest.Enforced), policy.Admission{Enabled: true, Enforces: true, Closed: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
-		"enforce under Ignore":    {enginetest.WithSpec(without(enginetest.Enforced), "failurePolicy: Ignore"), policy.Admission{Enabled: true, Enforces: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
-		"off":                     {enginetest.WithSpec(without(enginetest.Enforced), "admission: false"), policy.Admission{Enforces: true, Closed: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
-		"override":                {enginetest.WithSpec(without(enginetest.Plain), "validationFailureActionOverrides: [{action: Enforce, namespaces: [a]}]"), policy.Admission{Enabled: true, Enforces: true, Closed: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
+		"audit":                   {without(enginetest.Plain), policy.Admission{Enabled: true, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
+		"enforce":                 {without(enginetest.Enforced), policy.Admission{Enabled: true, Enforces: true, Closed: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
+		"enforce under Ignore":    {enginetest.WithSpec(without(enginetest.Enforced), "failurePolicy: Ignore"), policy.Admission{Enabled: true, Enforces: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
+		"off":                     {enginetest.WithSpec(without(enginetest.Enforced), "admission: false"), policy.Admission{Enforces: true, Closed: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
+		"override":                {enginetest.WithSpec(without(enginetest.Plain), "validationFailureActionOverrides: [{action: Enforce, namespaces: [a]}]"), policy.Admission{Enabled: true, Enforces: true, Closed: true, Warns: true, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
 		"action of a rule":        {rule("resources: {kinds: [ConfigMap]}", strings.Replace(deny, "{", "{failureAction: Enforce, ", 1)), policy.Admission{Enabled: true, Enforces: true, Closed: true, Warns: true, Operations: operations(onCreate, onUpdate, onDelete), Targets: []policy.Target{maps}}},
 		"operations":              {rule("resources: {kinds: [ConfigMap], operations: [DELETE, CREATE]}", deny), policy.Admission{Enabled: true, Operations: operations(onCreate, onDelete), Targets: []policy.Target{maps}}},
 		"subresource":             {rule("resources: {kinds: [Pod/exec]}", deny), policy.Admission{Enabled: true, Operations: base.AllOperations, Targets: []policy.Target{exec}}},
 		"connect":                 {rule("resources: {kinds: [Pod/exec], operations: [CONNECT]}", deny), policy.Admission{Enabled: true, Operations: operations(onConnect), Targets: []policy.Target{exec}}},
 		"roles":                   {rule("resources: {kinds: [ConfigMap], operations: [CREATE]}, clusterRoles: [admin]", deny), policy.Admission{Enabled: true, Roles: true, Operations: operations(onCreate), Targets: []policy.Target{maps}}},
 		"roles in an expression":  {rule("resources: {kinds: [ConfigMap], operations: [CREATE]}", strings.Replace(deny, "m,", `"{{ request.roles }}",`, 1)), policy.Admission{Enabled: true, Roles: true, Operations: operations(onCreate), Targets: []policy.Target{maps}}},
-		"timeout":                 {enginetest.WithSpec(without(enginetest.Plain), "webhookConfiguration: {timeoutSeconds: 3}"), policy.Admission{Enabled: true, Timeout: 3 * time.Second, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
-		"timeout of old":          {enginetest.WithSpec(without(enginetest.Plain), "webhookTimeoutSeconds: 4"), policy.Admission{Enabled: true, Timeout: 4 * time.Second, Operations: changes, Targets: []policy.Target{ephemeral, pod}}},
+		"timeout":                 {enginetest.WithSpec(without(enginetest.Plain), "webhookConfiguration: {timeoutSeconds: 3}"), policy.Admission{Enabled: true, Timeout: 3 * time.Second, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
+		"timeout of old":          {enginetest.WithSpec(without(enginetest.Plain), "webhookTimeoutSeconds: 4"), policy.Admission{Enabled: true, Timeout: 4 * time.Second, Operations: changes, Targets: []policy.Target{ephemeral, resized, pod}}},
 		"rules of other types":    {rule("resources: {kinds: [ConfigMap]}", "mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}"), policy.Admission{Targets: []policy.Target{}}},
 		"foreach checks deletion": {rule("resources: {kinds: [ConfigMap]}", "validate: {message: m, foreach: [{list: request.oldObject.data, deny: {}}]}"), policy.Admission{Enabled: true, Operations: operations(onCreate, onUpdate, onDelete), Targets: []policy.Target{maps}}},
 	} {

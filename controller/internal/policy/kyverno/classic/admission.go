@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	matchutils "github.com/kyverno/kyverno/pkg/utils/match"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,8 +17,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 )
 
-// ephemeralContainers is the subresource of pods that rules about pods are about, too.
-const ephemeralContainers = "ephemeralcontainers"
+// The subresources of pods whose requests have the whole pod. Rules about pods apply to them, too: a change of a
+// running pod must not get past a rule for new ones.
+const (
+	ephemeralContainers = "ephemeralcontainers"
+	resize              = "resize"
+)
 
 var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
@@ -103,15 +108,43 @@ func checksDeletions(rule *kyvernov1.Rule) bool {
 	}
 }
 
-// requestTargets adds the subresource for ephemeral containers to targets that have pods.
+// requestTargets adds the subresources that have the whole pod to targets that have pods.
 func requestTargets(targets []policy.Target) []policy.Target {
 	out := slices.Clone(targets)
 	for _, target := range targets {
 		if target.Resource == "" && target.Matches(podKind, "") {
-			out = append(out, policy.Target{Version: podKind.Version, Kind: podKind.Kind, Subresource: ephemeralContainers})
+			for _, subresource := range []string{ephemeralContainers, resize} {
+				out = append(out, policy.Target{Version: podKind.Version, Kind: podKind.Kind, Subresource: subresource})
+			}
 		}
 	}
 	return base.Unique(out)
+}
+
+// matchResize is withResize for what a rule matches and excludes.
+func matchResize(rule *kyvernov1.Rule) {
+	for _, block := range []*kyvernov1.MatchResources{&rule.MatchResources, rule.ExcludeResources} {
+		if block != nil {
+			withResize(block.Any, block.All)
+			block.Kinds = alsoResize(block.Kinds)
+		}
+	}
+}
+
+// withResize has what names pods name their resizing, too. Of ephemeral containers, the engine knows that.
+func withResize(filters ...kyvernov1.ResourceFilters) {
+	for _, list := range filters {
+		for i := range list {
+			list[i].Kinds = alsoResize(list[i].Kinds)
+		}
+	}
+}
+
+func alsoResize(kinds []string) []string {
+	if matchutils.CheckKind(kinds, podKind, "", false) && !matchutils.CheckKind(kinds, podKind, resize, false) {
+		return append(slices.Clip(kinds), podKind.Kind+"/"+resize)
+	}
+	return kinds
 }
 
 // readsRoles reports whether the roles of a user may make a difference. The words also occur where

@@ -301,6 +301,7 @@ func (p *classicPolicy) separate(rules []kyvernov1.Rule) []*rule {
 			continue
 		}
 		one := rules[i].DeepCopy()
+		matchResize(one)
 		fillMessages(one)
 		texts := narrow(one)
 		shown, marks := one, (*marks)(nil)
@@ -316,8 +317,8 @@ func (p *classicPolicy) separate(rules []kyvernov1.Rule) []*rule {
 			alone = &kyvernov1.Policy{ObjectMeta: meta, Spec: spec}
 		}
 		out = append(out, &rule{
-			Rule: *one, policy: alone, texts: replacerOf(texts), targets: base.Unique(ruleTargets(one.MatchResources)),
-			operations: ruleOperations(one), whole: wholeExpressions(one), marks: marks,
+			Rule: *one, policy: alone, texts: replacerOf(texts), targets: base.Unique(ruleTargets(rules[i].MatchResources)),
+			operations: ruleOperations(&rules[i]), whole: wholeExpressions(one), marks: marks,
 		})
 	}
 	return out

@@ -35,6 +35,7 @@ func newSelector(objects []*unstructured.Unstructured) (engineapi.PolicyExceptio
 		if err := base.Decode(object, exception); err != nil {
 			return nil, err
 		}
+		withResize(exception.Spec.Match.Any, exception.Spec.Match.All)
 		out = append(out, exception)
 	}
 	return out, nil
