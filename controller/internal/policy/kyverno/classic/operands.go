@@ -131,7 +131,10 @@ func (d *document) ask(text string) (out any, ok bool, err error) {
 	part, rest, _ := strings.Cut(strings.TrimPrefix(text, markPrefix), " ")
 	i, failed := strconv.Atoi(rest)
 	o := &d.operands
-	if o.marks == nil || failed != nil || i < 0 {
+	if failed != nil {
+		i = -1
+	}
+	if o.marks == nil || i < 0 {
 		return nil, false, nil
 	}
 	o.met = nil
