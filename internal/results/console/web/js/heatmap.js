@@ -14,7 +14,7 @@ const failing = 'result == "fail"';
 const policies = 24;
 const spaces = 40;
 /** The numbers at which shades begin. They are the same on each page; each shade has the contrast that its text needs. */
-const shades = [1, 10, 100, 1000, 10_000];
+const shades = [1, 10, 30, 100, 1000];
 
 /** @typedef {{field: string, values: string[], more: boolean, head: (value: string) => any, params: (value: string) => Record<string, string>}} Columns */
 
