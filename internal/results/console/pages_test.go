@@ -89,6 +89,29 @@ func TestEnforced(t *testing.T) {
 	}
 }
 
+// TestPhone: on a phone a result has two lines until somebody unfolds it, and numbers stay a table.
+func TestPhone(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	p.do(chromedp.EmulateViewport(phone, height))
+	p.open("#/results?policy=many")
+	if high := eval[float64](p, "Math.max(...[...document.querySelectorAll('tbody tr')].map((e) => e.offsetHeight))"); high > 75 {
+		t.Errorf("a result takes %v pixels, want two lines", high)
+	}
+	if high := eval[float64](p, "document.querySelector('header').offsetHeight"); high > 100 {
+		t.Errorf("the header takes %v pixels, want two lines", high)
+	}
+	p.do(chromedp.Click("td .message summary"))
+	p.wants("PolicyReport/many")
+	for _, hash := range []string{"#/policies", "#/namespaces", "#/question?by=source&columns=result", "#/policy?policy=many"} {
+		p.open(hash)
+		if display := eval[string](p, "getComputedStyle(document.querySelector('main tbody tr')).display"); display != "table-row" {
+			t.Errorf("%s is no table on a phone: its rows are shown as %s", hash, display)
+		}
+		p.sound()
+	}
+}
+
 // TestHostileTexts: what reports say is text.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()

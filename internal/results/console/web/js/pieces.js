@@ -45,7 +45,7 @@ export const heading = (title, ...more) => h('div', { class: 'heading' }, h('h1'
  * @param {string} caption
  * @param {{title: string, number?: boolean, wide?: boolean, rest?: boolean, name?: boolean, href?: string, sorted?: string|false}[]} columns href: where the rows are sorted by it
  * @param {any[][]} rows cells of each
- * @param {{empty?: string}} [options]
+ * @param {{empty?: string, class?: string}} [options]
  */
 export function table(caption, columns, rows, options = {}) {
   if (!rows.length) return h('p', { class: 'nothing' }, options.empty ?? 'Nothing here.');
@@ -55,9 +55,9 @@ export function table(caption, columns, rows, options = {}) {
     const properties = { class: classOf(columns[i]), 'data-title': columns[i].title };
     return i === 0 ? h('th', { scope: 'row', role: 'rowheader', ...properties }, cell) : h('td', { role: 'cell', ...properties }, cell);
   })));
-  const numeric = columns.length > 1 && columns.slice(1).every((c) => c.number);
+  const numeric = columns.some((c) => c.number) && !columns.some((c) => c.wide);
   // Numbers stay a table on narrow screens: the keyboard has to reach what scrolls.
-  return h('div', { class: 'scroll', ...(numeric ? { tabindex: '0', role: 'group', 'aria-label': caption } : {}) }, h('table', { role: 'table', class: numeric ? 'numeric' : null },
+  return h('div', { class: 'scroll', ...(numeric ? { tabindex: '0', role: 'group', 'aria-label': caption } : {}) }, h('table', { role: 'table', class: options.class ?? (numeric ? 'numeric' : null) },
     h('caption', { class: 'unseen' }, caption),
     h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, head)), h('tbody', { role: 'rowgroup' }, body)));
 }

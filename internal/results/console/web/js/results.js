@@ -64,7 +64,7 @@ export function resultTable(context, items, { caption = 'Results', empty = 'No r
   ].filter((column) => !column.left).map((column) => ({
     ...column, href: column.sort && sortBy?.(column.sort), sorted: sorted && sorted.sort === column.sort && (sorted.desc ? 'descending' : 'ascending'),
   }));
-  return table(caption, columns, items.map((r) => columns.map((column) => column.of(r))), { empty });
+  return table(caption, columns, items.map((r) => columns.map((column) => column.of(r))), { empty, class: 'results' });
 }
 
 /** What else a result says. */
