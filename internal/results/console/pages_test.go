@@ -32,14 +32,16 @@ func TestPages(t *testing.T) {
 		"#/results?namespace=shop&severity=none":             {"old image"},
 		"#/resource?namespace=shop&kind=Deployment&name=web": {"Deployment/web", "3 results of 2 sources", "runs as root", "old image", "1 passed or skipped", "33% of 3"},
 		"#/resource?outside=1&kind=Node&name=node-1":         {"Node/node-1", "old kernel"},
-		"#/policy?policy=no-root":                            {"no-root", "50.0 % pass", "1 of 2 results fail", "shop", "check", "runs as root", "if it were enforced"},
-		"#/policy?policy=many&source=engine&namespace=shop":  {"130 of 130 results fail", "0.0 % pass", "one of many"},
+		"#/policy?policy=no-root":                            {"no-root", "50.0% pass", "Source", "engine", "Severity", "high", "Category", "Pods", "1 of 2 results fail", "shop", "check", "runs as root", "if it were enforced"},
+		"#/policy?policy=many&source=engine&namespace=shop":  {"130 of 130 results fail", "0.0% pass", "one of many"},
 		"#/heatmap":                {"node-check", "shop", "cluster-scoped", "130", "100–999"},
 		"#/heatmap?namespace=shop": {"no-root", "critical", "65"},
 		"#/fix":                    {"Fix first", "one of many", "1 resource in 1 namespace", "runs as root"},
 		"#/report?namespace=shop&kind=PolicyReport&name=web": {"message: runs as root", "kind: PolicyReport"},
 		"#/report?kind=ClusterPolicyReport&name=nodes":       {"message: old kernel"},
-		"#/nothing": {"There is no such page"},
+		"#/nothing":             {"There is no such page"},
+		"#/constructor":         {"There is no such page"},
+		"#/question?by=report.": {"Unsupported value"},
 		"#/report?namespace=shop&kind=Secret&name=x":                {"There is no such kind of report"},
 		"#/report?namespace=shop&kind=PolicyReport&name=gone":       {"Not found", "The object is gone"},
 		"#/results?from=fail%2Fcritical%2F&continue=wrong&page=2":   {"The cluster does not understand this address", "Start from the first page"},
@@ -48,13 +50,16 @@ func TestPages(t *testing.T) {
 		"#/policy?policy=no-roots&source=engine":                    {"No results in all namespaces have the policy no-roots", "Did you mean no-root?"},
 		"#/policy?policy=no-root&source=other":                      {"no results of the source other"},
 		"#/results?policy=NO-ROOT&result=all":                       {"No results in all namespaces have the policy NO-ROOT", "Did you mean no-root?"},
-		"#/policies":                                                {"6 of 6", "no-root", "50.0 %"},
+		"#/policies":                                                {"6 of 6", "no-root", "50.0%"},
 		"#/policies?outside=1":                                      {"1 of 1", "node-check"},
 		"#/policies?namespace=shop&view=clean":                      {"1 of 5", "scan"},
 		"#/namespaces":                                              {"1 of 1", "shop"},
 	} {
 		p.open(hash)
 		p.wants(texts...)
+		if title := eval[string](p, "document.title"); strings.Contains(title, "function") {
+			t.Errorf("%s has the title %s", hash, title)
+		}
 		if strings.HasSuffix(strings.TrimSpace(p.text()), "null") || strings.Contains(p.text(), "\nnull\n") {
 			t.Errorf("%s shows what is not there:\n%s", hash, p.text())
 		}

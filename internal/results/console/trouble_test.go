@@ -78,7 +78,9 @@ func TestRightsInOneNamespace(t *testing.T) {
 		}
 		return refused(request)
 	})
-	for _, hash := range []string{"#/results", "#/heatmap", "#/policy?policy=no-root", "#/overview?outside=1", "#/overview"} {
+	for _, hash := range []string{
+		"#/results", "#/heatmap", "#/policy?policy=no-root", "#/overview?outside=1", "#/fix", "#/policies", "#/namespaces", "#/question?by=policy", "#/overview",
+	} {
 		p.open(hash)
 		p.wants("You may not read the results of all namespaces", "Choose a namespace", "at the cluster scope")
 		p.sound()
@@ -90,8 +92,20 @@ func TestRightsInOneNamespace(t *testing.T) {
 	p.wants("131 failures in namespace shop")
 	p.open("#/results?namespace=quiet")
 	p.wants("You may not read results in namespace quiet")
-	p.open("#/policy?namespace=shop&policy=no-root")
-	p.wants("1 of 2 results fail")
+	for hash, text := range map[string]string{
+		"#/policy?namespace=shop&policy=no-root": "1 of 2 results fail", "#/fix?namespace=shop": "runs as root", "#/policies?namespace=shop": "5 of 5", "#/namespaces?namespace=shop": "1 of 1",
+		"#/resource?namespace=shop&kind=Deployment&name=web": "3 results of 2 sources", "#/question?namespace=shop&by=policy": "no-root", "#/heatmap?namespace=shop": "no-root",
+		"#/policy?namespace=shop&policy=nope": "No results in namespace shop have the policy nope",
+	} {
+		p.open(hash)
+		p.do(unfold)
+		p.do(poll(`![...document.querySelectorAll('.finding .inside')].some((e) => !e.textContent || e.textContent.startsWith('Reading'))`))
+		p.wants(text)
+		if strings.Contains(p.text(), "at the cluster scope") {
+			t.Errorf("%s needs more rights:\n%s", hash, p.text())
+		}
+		p.sound()
+	}
 }
 
 // TestTroubleWhileOpen: a page that can't be read any more says what happened, and returns once the trouble has ended.
@@ -207,4 +221,9 @@ func TestTooManyFailures(t *testing.T) {
 	p.open("#/policy?policy=no-root")
 	p.wants("1 of 2 results fail", "too many failures to count their messages", "Count them all the same")
 	p.sound()
+	for _, hash := range []string{"#/fix", "#/overview"} {
+		p.open(hash)
+		p.wants("too many failures to put them together at once")
+		p.sound()
+	}
 }

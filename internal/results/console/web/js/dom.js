@@ -45,7 +45,7 @@ function append(parent, children) {
 }
 
 /** Characters of a long text that are shown at first. */
-const shown = 160;
+const shown = 240;
 
 /**
  * A text that is folded if it is long, or if there is more to unfold.
@@ -66,13 +66,15 @@ const number = new Intl.NumberFormat('en');
 export const count = (n) => number.format(n);
 
 /**
- * The time since then, as kubectl prints it.
+ * The time since then, as kubectl prints it, or until then.
  * @param {string|undefined} timestamp
  */
 export function age(timestamp) {
   if (!timestamp) return h('span', { class: 'muted' }, '\u2013');
-  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(timestamp)) / 1000));
+  const since = Math.round((Date.now() - Date.parse(timestamp)) / 1000);
+  const ahead = since < -60; // Clocks differ a little.
+  const seconds = ahead ? -since : Math.max(0, since);
   const units = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];
   const [unit, size] = units.find(([, length]) => seconds >= 2 * length) ?? ['s', 1];
-  return h('time', { datetime: timestamp, title: timestamp }, `${Math.floor(seconds / size)}${unit}`);
+  return h('time', { datetime: timestamp, title: timestamp }, `${ahead ? 'in ' : ''}${Math.floor(seconds / size)}${unit}`);
 }

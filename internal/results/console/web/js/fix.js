@@ -46,9 +46,12 @@ export async function worstFindings(scope, limit, signal) {
 export async function fix(context) {
   const answer = await worstFindings(context.scope, pageSize, context.signal);
   const title = heading('Fix first', `Failures ${inScope(context.scope)}, those that say the same together, the most severe first`);
-  if (!answer) return [title, h('p', { class: 'nothing' }, 'There are too many failures to put them together at once. Choose a namespace.')];
+  if (!answer) return [title, tooMany()];
   return [title, findingList(context, answer.findings), answer.more ? h('p', { class: 'more' }, `The first ${count(answer.findings.length)}.`) : null];
 }
+
+/** What is shown where there is no answer soon. */
+export const tooMany = () => h('p', { class: 'nothing' }, 'There are too many failures to put them together at once. Choose a namespace.');
 
 /**
  * Findings, each of which unfolds.

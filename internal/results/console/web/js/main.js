@@ -64,7 +64,7 @@ async function show() {
   mark.hidden = true;
   showBar(place);
   main.setAttribute('aria-busy', 'true');
-  document.title = `${inMenu[place.page] ?? place.params.get('title') ?? place.params.get('name') ?? place.params.get('policy') ?? 'Docket'} \u00b7 Docket`;
+  document.title = `${(Object.hasOwn(inMenu, place.page) ? inMenu[place.page] : null) ?? place.params.get('title') ?? place.params.get('name') ?? place.params.get('policy') ?? 'Docket'} \u00b7 Docket`;
   const first = await read(context);
   if (!first) return;
   replace(first.content, place.page);

@@ -4,8 +4,9 @@
 // Where failures are: by severity, namespace, policy and source.
 
 import { ask, askBriefly } from './api.js';
+import { most } from './counts.js';
 import { count, h } from './dom.js';
-import { findingList, worstFindings } from './fix.js';
+import { findingList, tooMany, worstFindings } from './fix.js';
 import { bars, heading, link, inScope, tiles } from './pieces.js';
 import { sinceOpened } from './since.js';
 import { severities, severityBadge, worse } from './terms.js';
@@ -15,8 +16,8 @@ const longest = 10;
 /** Findings that are shown at once, and days. */
 const foremost = 5;
 const shownDays = 14;
-/** By the time that results state; it may be in the future, where a clock is wrong. */
-const lastDay = 'timestamp >= now - duration("24h")';
+/** By the time that results state. The clocks of those who write them may be a little ahead. */
+const lastDay = 'timestamp >= now - duration("24h") && timestamp <= now + duration("5m")';
 /** Policies whose failures are compared with those of before. */
 const compared = 1000;
 
@@ -25,7 +26,7 @@ export async function overview(context) {
   const { scope, signal } = context;
   const top = (by, limit = longest) => ask(scope, { filter: failing, groupBy: by, orderBy: 'results', descending: true, limit }, signal);
   const [first, days, recent, all, severe, policies, sources, spaces] = await Promise.all([
-    worstFindings(scope, foremost, signal), askBriefly(scope, { filter: failing, groupBy: ['day'] }, signal),
+    worstFindings(scope, foremost, signal), askBriefly(scope, { filter: failing, groupBy: ['day'], orderBy: 'day', descending: true, limit: most }, signal),
     askBriefly(scope, { filter: `${failing} && ${lastDay}`, limit: 1 }, signal),
     ask(scope, { groupBy: ['result'] }, signal), top(['severity'], 100), top(['policy', 'source'], compared), top(['source']),
     scope.namespace || scope.outside ? null : top(['report.namespace']),
@@ -38,8 +39,8 @@ export async function overview(context) {
     heading('Overview', `${count(fails)} ${fails === 1 ? 'failure' : 'failures'} ${inScope(scope)}`),
     tiles(all.groups, (result) => link(context, 'results', { result })),
     news,
-    fails && first ? h('section', { class: 'card first' }, h('h2', {}, 'Fix first'), findingList(context, first.findings),
-      first.more ? h('p', { class: 'more' }, h('a', { href: link(context, 'fix') }, 'More of them')) : null) : null,
+    fails ? h('section', { class: 'card first' }, h('h2', {}, 'Fix first'), first ? findingList(context, first.findings) : tooMany(),
+      first?.more ? h('p', { class: 'more' }, h('a', { href: link(context, 'fix') }, 'More of them')) : null) : null,
     h('div', { class: 'cards' },
       h('div', { class: 'stack' }, bars('Failures by severity', severe.groups.sort((a, b) => worse(a.by, b.by)).map(({ by, results }) => ({
         label: severityBadge(by.severity), value: results, kind: severities.includes(by.severity) ? by.severity : '',
@@ -58,17 +59,21 @@ export async function overview(context) {
   ].filter(Boolean);
 }
 
-/** Failures by the day of their timestamp: the last ones, and those before together. */
+/** Failures by the day of their timestamp: the last ones that have any. Times to come, which wrong clocks state, are a number beside them. */
 function byDay(context, { groups, more }, recent) {
-  const dated = groups.filter(({ by }) => by.day).sort((a, b) => (a.by.day < b.by.day ? 1 : -1));
-  const after = (day) => new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString();
-  const of = (day) => link(context, 'question', {
-    title: `Failures of ${day}`, filter: `${failing} && timestamp >= timestamp("${day}T00:00:00Z") && timestamp < timestamp("${after(day).slice(0, 19)}Z")`, sort: 'timestamp', desc: '1',
-  });
-  const fresh = recent?.groups[0]?.results ?? 0;
-  const newest = h('a', { href: link(context, 'question', { title: 'Failures of the last 24 hours', filter: `${failing} && ${lastDay}`, sort: 'timestamp', desc: '1' }) }, `${count(fresh)} in the last 24 hours`);
-  const left = more || dated.length > shownDays ? ` The last ${shownDays} days that have any.` : '';
-  return bars('Failures by day', dated.slice(0, shownDays).map(({ by, results }) => ({ label: by.day, value: results, href: of(by.day) })), { more: [newest, left], empty: 'No failure states a time.' });
+  const today = new Date().toISOString().slice(0, 10);
+  const dated = groups.filter(({ by }) => by.day && by.day <= today);
+  const ahead = groups.filter(({ by }) => by.day > today).reduce((sum, { results }) => sum + results, 0);
+  const of = (title, condition) => link(context, 'question', { title: `Failures ${title}`, filter: `${failing} && ${condition}`, sort: 'timestamp', desc: '1' });
+  const midnight = (day) => `timestamp("${day}T00:00:00Z")`;
+  const next = (day) => `${midnight(day)} + duration("24h")`;
+  const newest = h('a', { href: of('of the last 24 hours', lastDay) }, `${count(recent?.groups[0]?.results ?? 0)} in the last 24 hours`);
+  return bars('Failures by day', dated.slice(0, shownDays).map(({ by: { day }, results }) => ({
+    label: day, value: results, href: of(`of ${day}`, `timestamp >= ${midnight(day)} && timestamp < ${next(day)}`),
+  })), { more: [
+    newest, more || dated.length > shownDays ? ` The last ${shownDays} days that have any.` : '',
+    ahead ? [' \u00b7 ', h('a', { href: of('dated after today', `timestamp >= ${next(today)}`) }, `${count(ahead)} dated after today`)] : '',
+  ], empty: 'No failure states a time that has passed.' });
 }
 
 /** @returns {import('./since.js').Numbers} */

@@ -8,9 +8,11 @@ import { countsBy } from './counts.js';
 import { count, folded, h } from './dom.js';
 import { unknown } from './missing.js';
 import { heading, link, inScope, table } from './pieces.js';
-import { outcomes, passRate } from './terms.js';
+import { outcomes, passRate, severityBadge } from './terms.js';
 
 const messages = 20;
+/** Combinations of source, severity and category that are shown; nearly all policies have one. */
+const kinds = 20;
 
 /** @param {import('./pieces.js').Context} context */
 export async function policy(context) {
@@ -18,8 +20,9 @@ export async function policy(context) {
   const name = params.get('policy') ?? '';
   const source = params.get('source') ?? '';
   const filter = every([`policy == ${literal(name)}`, params.has('source') ? `source == ${literal(source)}` : '']);
-  const [all, spaces, rules, said] = await Promise.all([
-    ask(scope, { filter, groupBy: ['result'] }, signal), countsBy(scope, filter, 'report.namespace', signal), countsBy(scope, filter, 'rule', signal),
+  const [all, about, spaces, rules, said] = await Promise.all([
+    ask(scope, { filter, groupBy: ['result'] }, signal), ask(scope, { filter, groupBy: ['source', 'severity', 'category'], orderBy: 'results', descending: true, limit: kinds }, signal),
+    countsBy(scope, filter, 'report.namespace', signal), countsBy(scope, filter, 'rule', signal),
     askBriefly(scope, { filter: every([filter, 'result == "fail"']), groupBy: ['message'], orderBy: 'results', descending: true, limit: messages }, signal),
   ]);
   if (!all.groups.length) return nothing(context, name, source);
@@ -28,7 +31,8 @@ export async function policy(context) {
   const of = { policy: name, source };
   const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
   return [
-    heading(name || 'no policy', [source, inScope(scope), `${share(numbers)} pass`].filter(Boolean).join(' \u00b7 ')),
+    heading(name || 'no policy', [inScope(scope), `${share(numbers)} pass`].join(' \u00b7 ')),
+    facts(context, name, about),
     h('p', {}, `${count(fail)} of ${count(total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails'),
       fail ? [' \u00b7 ', h('a', { href: link(context, 'question', refused(name, filter)) }, 'Which resources would be refused if it were enforced?')] : null),
     h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', 'report.namespace', spaces,
@@ -38,6 +42,15 @@ export async function policy(context) {
     h('section', {}, h('h2', {}, 'Failure messages'), said ? messageTable(said) : h('p', { class: 'more' }, 'There are too many failures to count their messages at once. ',
       h('a', { href: link(context, 'question', spoken(name, filter)) }, 'Count them all the same'))),
   ].filter(Boolean);
+}
+
+/** What results say of the policy itself. Reports have no more of it: descriptions are in the policy, which the console does not read. */
+function facts(context, name, { groups, more }) {
+  const of = (field) => [...new Set(groups.map(({ by }) => by[field]).filter(Boolean))];
+  const [sources, severities, categories] = ['source', 'severity', 'category'].map(of);
+  const entry = (label, values) => (values.length ? [h('dt', {}, label), h('dd', {}, values.map((value, i) => [i ? ' \u00b7 ' : '', value]), more ? ' \u2026' : '')] : null);
+  return h('dl', {}, entry('Source', sources.map((source) => (sources.length > 1 ? h('a', { href: link(context, 'policy', { policy: name, source }) }, source) : source))),
+    entry('Severity', severities.map(severityBadge)), entry('Category', categories));
 }
 
 /** @param {import('./api.js').Answer} said */

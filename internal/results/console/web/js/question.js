@@ -111,7 +111,7 @@ async function groups(context, asked, spec) {
 
 const title = (field) => {
   const last = field.startsWith('properties') ? field.slice('properties["'.length, -2) : field.replace('report.', 'report ').replace('subject.', '').replace('report namespace', 'namespace');
-  return last[0].toUpperCase() + last.slice(1);
+  return last.slice(0, 1).toUpperCase() + last.slice(1);
 };
 
 /** A number of a group, and what stands beside it. */

@@ -33,7 +33,7 @@ export async function resource(context) {
   const sources = [...new Set(groups.map(({ by }) => by.source ?? ''))].sort();
   const total = groups.reduce((sum, g) => sum + g.results, 0);
   return [
-    heading(title, `${inScope(scope)} \u00b7 ${count(total)} ${total === 1 ? 'result' : 'results'} of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'}`),
+    heading(title, h('a', { href: link(context, 'overview') }, inScope(scope)), ` \u00b7 ${count(total)} ${total === 1 ? 'result' : 'results'} of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'}`),
     tiles(groups, (result) => link(context, 'results', { ...of, result })),
     next ? h('p', { class: 'note' }, `These are the worst ${count(items.length)}. `, h('a', { href: link(context, 'results', of) }, 'See all of them in pages.')) : null,
     ...sources.map((source) => section(context, source, items.filter((r) => (r.source ?? '') === source))),

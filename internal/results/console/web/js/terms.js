@@ -37,11 +37,11 @@ export function outcome(result) {
 }
 
 /**
- * The share that passes of what passes or fails, rounded down, so that 100 % is all.
+ * The share that passes of what passes or fails, rounded down, so that 100% is all.
  * @param {number} pass
  * @param {number} fail
  */
-export const passRate = (pass, fail) => (pass + fail ? `${(Math.floor((1000 * pass) / (pass + fail)) / 10).toFixed(1)} %` : '\u2013');
+export const passRate = (pass, fail) => (pass + fail ? `${(Math.floor((1000 * pass) / (pass + fail)) / 10).toFixed(1)}%` : '\u2013');
 
 /** @param {string} severity */
 export function severityBadge(severity) {
