@@ -33,8 +33,9 @@ const addresses = `fetch('/apis/results.docket.dev/v1alpha1/policyresults?limit=
   const of = (page, params) => '#/' + page + '?' + new URLSearchParams(params);
   const namespace = r.metadata.namespace;
   return {
-    overview: '#/overview', results: '#/results', 'results of a namespace': of('results', { namespace }), 'results of a policy': of('results', { policy: r.policy }),
-    'heat map': '#/heatmap', policy: of('policy', { policy: r.policy }), resource: of('resource', { namespace, kind: r.subject.kind, name: r.subject.name }),
+    overview: '#/overview', 'overview of a namespace': of('overview', { namespace }), 'fix first': '#/fix', policies: '#/policies', namespaces: '#/namespaces',
+    results: '#/results', 'results of a namespace': of('results', { namespace }), 'results of a policy': of('results', { policy: r.policy }),
+    'heat map': '#/heatmap', policy: of('policy', { policy: r.policy, source: r.source }), resource: of('resource', { namespace, kind: r.subject.kind, name: r.subject.name }),
     report: of('report', { namespace, kind: r.report.kind, name: r.report.name }),
   };
 })`
