@@ -43,17 +43,24 @@ const addresses = `fetch('/apis/results.docket.dev/v1alpha1/policyresults?limit=
 // summaries change when results do.
 const summaries = `fetch('/apis/results.docket.dev/v1alpha1/policysummaries').then((r) => r.ok ? r.text() : Promise.reject(Error(r.statusText)))`
 
-// view goes to a page, and returns the milliseconds until it is painted with its data.
+// view goes to a page, and returns the milliseconds until it is painted with its data, and until the parts that take
+// longer are there, too.
 const view = `new Promise((resolve) => {
   const main = document.querySelector('main');
   const start = performance.now();
+  let painted = 0;
   new MutationObserver((_, observer) => {
     if (main.hasAttribute('aria-busy')) return;
+    if (!painted) requestAnimationFrame(() => setTimeout(() => { painted = performance.now() - start; }));
+    if (main.querySelector('.waiting')) return;
     observer.disconnect();
-    requestAnimationFrame(() => setTimeout(() => resolve(main.querySelector('.problem') ? -1 : performance.now() - start)));
-  }).observe(main, { attributes: true, attributeFilter: ['aria-busy'] });
+    requestAnimationFrame(() => setTimeout(() => resolve(main.querySelector('.problem') ? [] : [painted, performance.now() - start])));
+  }).observe(main, { attributes: true, attributeFilter: ['aria-busy', 'class'], subtree: true });
   location.hash = %q;
 })`
+
+// whole marks the time until a page has all of its parts.
+const whole = ", all parts"
 
 // firstPaint measures the first paint of the document, in milliseconds after the start of navigation.
 const firstPaint = `new Promise((resolve) => {
@@ -106,20 +113,20 @@ func run(ctx context.Context, link string, times int) (err error) {
 		}
 		taken["first paint"] = append(taken["first paint"], paint)
 		for name, address := range pages {
-			took, err := chromedp.Run(ctx, chromedp.Evaluate[float64](fmt.Sprintf(view, address), chromedp.EvalAwaitPromise))
+			took, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(view, address), chromedp.EvalAwaitPromise))
 			if err != nil {
 				return fmt.Errorf("%s: %w", address, err)
 			}
-			if took < 0 {
+			if len(took) == 0 {
 				failed = append(failed, name)
 				delete(pages, name)
 				continue
 			}
-			taken[name] = append(taken[name], took)
+			taken[name], taken[name+whole] = append(taken[name], took[0]), append(taken[name+whole], took[1])
 		}
 	}
 	fmt.Println("| page | median | longest |\n|---|---|---|")
-	for _, name := range append([]string{"first paint"}, slices.Sorted(maps.Keys(pages))...) {
+	for _, name := range slices.Sorted(maps.Keys(taken)) {
 		all := slices.Sorted(slices.Values(taken[name]))
 		fmt.Printf("| %s | %.0f ms | %.0f ms |\n", name, all[len(all)/2], all[len(all)-1])
 	}

@@ -114,8 +114,8 @@ func visitAt(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) htt
 	return p
 }
 
-// ready waits until a page stands.
-var ready = chromedp.WaitVisible("main:not([aria-busy]) h1")
+// ready waits until a page stands, with all of its parts.
+var ready = chromedp.WaitVisible("main:not([aria-busy]):not(:has(.waiting)) h1")
 
 func (p *person) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()

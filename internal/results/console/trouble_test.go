@@ -222,6 +222,8 @@ func TestTooManyFailures(t *testing.T) {
 	p.wants("1 of 2 results fail", "too many failures to count their messages", "Count them all the same")
 	p.sound()
 	for _, hash := range []string{"#/fix", "#/overview"} {
+		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+"/"+hash), chromedp.WaitVisible("main:not([aria-busy]):has(.waiting) h1"))
+		p.wants("Counting …")
 		p.open(hash)
 		p.wants("too many failures to put them together at once")
 		p.sound()

@@ -181,19 +181,21 @@ export async function ask(scope, spec, signal) {
   };
 }
 
-/** How long a page waits for a part that it can be shown without, in milliseconds. */
+/** How long a page waits for a part that it can be shown without, in milliseconds; and how long one that is shown does. */
 const brief = 2000;
+export const longer = 6000;
 
 /**
  * Asks like ask, for a part of a page that it can be shown without.
  * @param {import('./router.js').Scope} scope
  * @param {Record<string, any>} spec
  * @param {AbortSignal} signal
+ * @param {number} [wait] in milliseconds
  * @returns {Promise<Answer|null>} null if there is no answer soon
  */
-export async function askBriefly(scope, spec, signal) {
+export async function askBriefly(scope, spec, signal, wait = brief) {
   try {
-    return await ask(scope, spec, AbortSignal.any([signal, AbortSignal.timeout(brief)]));
+    return await ask(scope, spec, AbortSignal.any([signal, AbortSignal.timeout(wait)]));
   } catch (error) {
     if (error.name === 'TimeoutError') return null;
     throw error;

@@ -3,20 +3,24 @@
 
 // What to fix first: failures that say the same, together, the most severe first.
 
-import { ask, askBriefly, every, literal } from './api.js';
+import { ask, askBriefly, every, literal, longer } from './api.js';
+import { most } from './counts.js';
 import { count, folded, h } from './dom.js';
-import { heading, inScope, link, resourceLink } from './pieces.js';
+import { oneOf } from './filters.js';
+import { heading, inScope, link, part, resourceLink } from './pieces.js';
 import { severityBadge, worse } from './terms.js';
 
 const failing = 'result == "fail"';
 const pageSize = 50;
+/** What failures have in common that are one finding. */
+const same = ['severity', 'source', 'policy', 'message'];
 /** Resources that are shown of a finding. */
 const resources = 20;
 /** Properties in which producers say what to do; `docket results why` knows the same. */
 const remedies = ['remediation', 'remediations', 'resolution', 'fixedVersion', 'solution', 'howToFix'];
 
 /**
- * @typedef {{by: Record<string, string>, results: number, subjects: number, namespaces: number}} Finding
+ * @typedef {{by: Record<string, string>, results: number}} Finding
  */
 
 /**
@@ -32,9 +36,8 @@ export async function worstFindings(scope, limit, signal) {
   for (const { by } of [...groups].sort((a, b) => worse(a.by, b.by))) {
     if (findings.length === limit) return { findings, more: true };
     const answer = await askBriefly(scope, {
-      filter: every([failing, `severity == ${literal(by.severity ?? '')}`]), groupBy: ['severity', 'source', 'policy', 'message'], aggregates: ['subjects', 'namespaces'],
-      orderBy: 'results', descending: true, limit: limit - findings.length,
-    }, signal);
+      filter: every([failing, `severity == ${literal(by.severity ?? '')}`]), groupBy: same, orderBy: 'results', descending: true, limit: limit - findings.length,
+    }, signal, longer);
     if (!answer) return findings.length ? { findings, more: true } : null;
     findings.push(...answer.groups);
     if (answer.more) return { findings, more: true };
@@ -44,28 +47,47 @@ export async function worstFindings(scope, limit, signal) {
 
 /** @param {import('./pieces.js').Context} context */
 export async function fix(context) {
-  const answer = await worstFindings(context.scope, pageSize, context.signal);
-  const title = heading('Fix first', `Failures ${inScope(context.scope)}, those that say the same together, the most severe first`);
-  if (!answer) return [title, tooMany()];
-  return [title, findingList(context, answer.findings), answer.more ? h('p', { class: 'more' }, `The first ${count(answer.findings.length)}.`) : null];
+  return [
+    heading('Fix first', `Failures ${inScope(context.scope)}, those that say the same together, the most severe first`),
+    await part(context, () => findings(context, pageSize, (more) => `The first ${count(more)}.`)),
+  ];
 }
-
-/** What is shown where there is no answer soon. */
-export const tooMany = () => h('p', { class: 'nothing' }, 'There are too many failures to put them together at once. Choose a namespace.');
 
 /**
- * Findings, each of which unfolds.
+ * The first findings, each of which unfolds.
  * @param {import('./pieces.js').Context} context
- * @param {Finding[]} findings
+ * @param {number} limit
+ * @param {(shown: number) => any} rest what is said below them if there are more
  */
-export function findingList(context, findings) {
-  if (!findings.length) return h('p', { class: 'nothing' }, 'Nothing fails.');
-  return h('ol', { class: 'findings' }, findings.map((finding) => h('li', {}, one(context, finding))));
+export async function findings(context, limit, rest) {
+  const answer = await worstFindings(context.scope, limit, context.signal);
+  if (!answer) return [h('p', { class: 'nothing' }, 'There are too many failures to put them together at once. Choose a namespace.')];
+  if (!answer.findings.length) return [h('p', { class: 'nothing' }, 'Nothing fails.')];
+  const rows = answer.findings.map((finding) => ({ finding, reach: h('span', { class: 'reach waiting' }, plural(finding.results, 'result')) }));
+  const counted = countReach(context, rows);
+  if (context.patient) await counted;
+  return [h('ol', { class: 'findings' }, rows.map((row) => h('li', {}, one(context, row)))), answer.more ? h('p', { class: 'more' }, rest(rows.length)) : null];
 }
 
-function one(context, { by, results, subjects, namespaces }) {
-  const spaces = context.scope.namespace || context.scope.outside ? '' : ` in ${count(namespaces)} ${namespaces === 1 ? 'namespace' : 'namespaces'}`;
-  const reach = subjects ? `${count(subjects)} ${subjects === 1 ? 'resource' : 'resources'}${spaces}` : `${count(results)} ${results === 1 ? 'result' : 'results'}`;
+const plural = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+
+/** Says in how many resources findings are. That takes longer than to find them: it needs the names of all. */
+async function countReach({ scope, signal }, rows) {
+  const key = (by) => JSON.stringify(same.map((name) => by[name] ?? ''));
+  const policies = [...new Set(rows.map(({ finding }) => finding.by.policy ?? ''))];
+  const answer = await askBriefly(scope, {
+    filter: every([failing, oneOf('policy', policies)]), groupBy: same, aggregates: ['subjects', 'namespaces'], orderBy: 'results', descending: true, limit: most,
+  }, signal, longer).catch(() => null);
+  const reached = new Map(answer?.groups.map((group) => [key(group.by), group]));
+  for (const { finding, reach } of rows) {
+    const { subjects, namespaces } = reached.get(key(finding.by)) ?? {};
+    const spaces = scope.namespace || scope.outside ? '' : ` in ${plural(namespaces, 'namespace')}`;
+    reach.classList.remove('waiting');
+    if (subjects) reach.replaceChildren(`${plural(subjects, 'resource')}${spaces}`);
+  }
+}
+
+function one(context, { finding: { by }, reach }) {
   const inside = h('div', { class: 'inside' });
   let read = false;
   const unfold = async ({ target }) => {
@@ -80,7 +102,7 @@ function one(context, { by, results, subjects, namespaces }) {
     }
   };
   return h('details', { class: 'finding', ontoggle: unfold }, h('summary', {}, severityBadge(by.severity ?? ''),
-    h('span', { class: 'what' }, h('strong', { class: 'label' }, by.policy || 'no policy'), h('span', { class: 'clamped' }, by.message || 'no message')), h('span', { class: 'reach' }, reach)), inside);
+    h('span', { class: 'what' }, h('strong', { class: 'label' }, by.policy || 'no policy'), h('span', { class: 'clamped' }, by.message || 'no message')), reach), inside);
 }
 
 /** The texts of a group's message around the names of resources, for which placeholders stand in it. */

@@ -68,7 +68,7 @@ async function show() {
   const first = await read(context);
   if (!first) return;
   replace(first.content, place.page);
-  follow({ context, main, mark, show, announce, read: () => read(context) }, first.state);
+  follow({ context, main, mark, show, announce, read: () => read({ ...context, patient: true }) }, first.state);
 }
 
 /**

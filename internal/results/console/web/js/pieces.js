@@ -14,7 +14,28 @@ import { outcome, outcomes, worse } from './terms.js';
  * @property {AbortSignal} signal ends when the person goes elsewhere
  * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[], newLink?: string}} info
  * @property {() => void} show shows the page anew
+ * @property {boolean} [patient] the page is read once more, behind the one that is shown
  */
+
+/** How long a page waits for a part that it can be shown without, in milliseconds. */
+const soon = 100;
+
+/**
+ * A part of a page that may take longer than the others: it is shown once it is there.
+ * @param {Context} context
+ * @param {() => Promise<any>} read
+ */
+export async function part(context, read) {
+  const place = h('div', { class: 'part waiting' }, h('p', { class: 'nothing' }, 'Counting \u2026'));
+  const show = (...nodes) => {
+    place.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+    place.classList.remove('waiting');
+  };
+  const work = read().then(show);
+  work.catch((error) => show(h('p', { class: 'nothing' }, error.message)));
+  await (context.patient ? work : Promise.race([work, new Promise((resolve) => setTimeout(resolve, soon))]));
+  return place;
+}
 
 /**
  * The address of a page in the same scope.
