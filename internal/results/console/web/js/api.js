@@ -109,12 +109,11 @@ export async function clusterSummaries(signal) {
   return (await request(`${group}/clustersummaries`, { signal }, 'list clustersummaries.results.docket.dev')).items;
 }
 
-/** How many summaries are read at a time, and at most. */
-const summariesAtOnce = 500;
+/** How many summaries are read at most: in one answer, as the server counts all results for each. */
 const mostSummaries = 10_000;
 
 /**
- * The summaries of a scope that are not about what is outside of namespaces alone: the server counts all results for each.
+ * The summaries of a scope that are not about what is outside of namespaces alone.
  * @param {string} what policies, or namespaces
  * @param {string} namespace "" for all
  * @param {AbortSignal} signal
@@ -122,15 +121,9 @@ const mostSummaries = 10_000;
  */
 export async function summaries(what, namespace, signal) {
   const resource = what === 'policies' ? (namespace ? 'policysummaries' : 'clusterpolicysummaries') : 'namespacesummaries';
-  const path = `${group}${namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''}/${resource}`;
-  const items = [];
-  for (let token = ''; ;) {
-    const page = await get(path, { limit: summariesAtOnce, continue: token }, signal);
-    note(signal, page.metadata.resourceVersion);
-    items.push(...page.items);
-    token = page.metadata.continue ?? '';
-    if (!token || items.length >= mostSummaries) return { items, more: Boolean(token) };
-  }
+  const { items, metadata } = await get(`${group}${namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''}/${resource}`, { limit: mostSummaries }, signal);
+  note(signal, metadata.resourceVersion);
+  return { items, more: Boolean(metadata.continue) };
 }
 
 /** @param {string} text @returns {string} a literal of CEL */
