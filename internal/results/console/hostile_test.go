@@ -61,7 +61,7 @@ func writeHostile(ctx context.Context, config *rest.Config) error {
 	return err
 }
 
-// TestHostileNames: whatever things are called, and whatever times reports state, all pages show them, and lead to them.
+// TestHostileNames: whatever things are called, all pages show them, and lead to them.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	var own uptest.Server
