@@ -200,10 +200,9 @@ func writeFew(ctx context.Context, config *rest.Config) error {
 	return err
 }
 
-// TestTooManyFailures: where counting messages takes long, the page of a policy is shown without them.
-func TestTooManyFailures(t *testing.T) {
-	t.Parallel()
-	p, _ := visitMoody(t, func(request *http.Request) (*http.Response, error) {
+// slowAt is a cluster that does not answer questions with a text in them.
+func slowAt(text string) trouble {
+	return func(request *http.Request) (*http.Response, error) {
 		if request.Body == nil {
 			return nil, nil // The cluster answers.
 		}
@@ -211,13 +210,29 @@ func TestTooManyFailures(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.Contains(string(body), `"message"`) {
+		if strings.Contains(string(body), text) {
 			<-request.Context().Done()
 			return nil, request.Context().Err()
 		}
 		request.Body = io.NopCloser(bytes.NewReader(body))
 		return nil, nil // The cluster answers.
-	})
+	}
+}
+
+// TestTooManyResources: where counting the resources of a finding takes long, it unfolds without them.
+func TestTooManyResources(t *testing.T) {
+	t.Parallel()
+	p, _ := visitMoody(t, slowAt(`"subject.name"`))
+	p.open("#/fix")
+	p.do(chromedp.Click(".finding summary"), poll(`document.querySelector('.finding[open] dl') !== null`))
+	p.wants("too many resources to list them at once", "All of these results")
+	p.sound()
+}
+
+// TestTooManyFailures: where counting messages takes long, the page of a policy is shown without them.
+func TestTooManyFailures(t *testing.T) {
+	t.Parallel()
+	p, _ := visitMoody(t, slowAt(`"message"`))
 	p.open("#/policy?policy=no-root")
 	p.wants("1 of 2 results fail", "too many failures to count their messages", "Count them all the same")
 	p.sound()

@@ -122,17 +122,17 @@ async function details(context, by) {
   const { scope, signal } = context;
   const filter = every([failing, ...['severity', 'source', 'policy'].map((name) => `${name} == ${literal(by[name] ?? '')}`), says(by.message ?? '')]);
   const [of, example] = await Promise.all([
-    ask(scope, { filter, groupBy: ['subject.kind', 'subject.namespace', 'subject.name'], orderBy: 'results', descending: true, limit: resources }, signal),
-    ask(scope, { filter, results: { orderBy: 'timestamp', descending: true, limit: 1 } }, signal),
+    askBriefly(scope, { filter, groupBy: ['subject.kind', 'subject.namespace', 'subject.name'], orderBy: 'results', descending: true, limit: resources }, signal, longer),
+    askBriefly(scope, { filter, results: { orderBy: 'timestamp', descending: true, limit: 1 } }, signal, longer),
   ]);
-  const [newest] = example.results;
+  const newest = example?.results[0];
   const longest = around(by.message ?? '').sort((a, b) => b.length - a.length)[0] ?? '';
   const todo = Object.entries(newest?.properties ?? {}).filter(([name]) => remedies.includes(name));
   const facts = [['source', by.source], ['category', newest?.category], ...todo].filter(([, value]) => value);
   return [
     h('dl', {}, facts.map(([name, value]) => [h('dt', {}, name), h('dd', {}, folded(value))]), h('dt', {}, 'message'), h('dd', {}, folded(by.message || 'no message'))),
-    h('ul', { class: 'resources' }, of.groups.map((g) => h('li', {}, resourceLink(context, g.by)))),
-    of.more ? h('p', { class: 'more' }, `The first ${count(of.groups.length)} resources.`) : null,
+    of ? h('ul', { class: 'resources' }, of.groups.map((g) => h('li', {}, resourceLink(context, g.by)))) : h('p', { class: 'more' }, 'There are too many resources to list them at once.'),
+    of?.more ? h('p', { class: 'more' }, `The first ${count(of.groups.length)} resources.`) : null,
     h('p', {}, h('a', { href: link(context, 'policy', { policy: by.policy, source: by.source }) }, 'The policy'), ' \u00b7 ',
       h('a', { href: link(context, 'results', { result: 'fail', policy: by.policy, source: by.source, message: longest }) }, 'All of these results')),
   ].filter(Boolean);
