@@ -136,6 +136,26 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 	}
 }
 
+// TestEntriesInCircles: an entry that reads itself, or all entries, has objects, and no query waits.
+// Entries that only the API has are found there.
+func TestEntriesInCircles(t *testing.T) {
+	t.Parallel()
+	const entries = `
+{apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: itself}, spec: {apiCall: {urlPath: /apis/kyverno.io/v2beta1/globalcontextentries/itself}}}
+---
+{apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: all}, spec: {kubernetesResource: {group: kyverno.io, version: v2beta1, resource: globalcontextentries}}}`
+	for _, declared := range [][]*unstructured.Unstructured{read(t, entries), nil} {
+		static, err := contextcache.NewStatic(contextcache.Config{Engine: engine()}, documents(t, entries), declared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		global := func(name string) policy.Entry { return policy.Entry{Kind: policy.GlobalContextEntry, Name: name} }
+		gets(t, static, policy.Query{Entry: global("itself"), Expression: "metadata.name"}, "itself")
+		gets(t, static, policy.Query{Entry: global("all"), Expression: "[].metadata.name"}, []any{"all", "itself"})
+		refuses(t, static, policy.Query{Entry: global("none")}, `of the name "none"`)
+	}
+}
+
 // TestProjectionsAndIndexes: those of a CachedContextEntry are over the list that its other expressions are over.
 func TestProjectionsAndIndexes(t *testing.T) {
 	t.Parallel()

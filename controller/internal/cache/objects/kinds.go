@@ -36,6 +36,7 @@ var clusterScoped = map[string][]string{
 	"gateway.networking.k8s.io":    {"GatewayClass"},
 	"karpenter.k8s.aws":            {"EC2NodeClass"},
 	"karpenter.sh":                 {"NodePool", "NodeClaim", "Provisioner", "Machine"},
+	"kyverno.io":                   {"CachedContextEntry", "GlobalContextEntry"},
 	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
 	"node.k8s.io":                  {"RuntimeClass"},
 	"policies.kyverno.io":          {"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy", "ImageValidatingPolicy"},

@@ -105,8 +105,8 @@ func NewSetup(c Config) (*Setup, error) {
 		return nil, fmt.Errorf("the timeout %s is negative: set Timeout to a positive duration, or to 0 for %s", c.Timeout, DefaultTimeout)
 	}
 	if c.Client == nil && c.Kubernetes == nil {
-		nowhere := &rest.Config{Transport: nowhere{}}
-		c.Client, c.Kubernetes, c.Mapper = dynamic.NewForConfigOrDie(nowhere), kubernetes.NewForConfigOrDie(nowhere), meta.NewDefaultRESTMapper(nil)
+		none := &rest.Config{Transport: nowhere{}}
+		c.Client, c.Kubernetes, c.Mapper = dynamic.NewForConfigOrDie(none), kubernetes.NewForConfigOrDie(none), meta.NewDefaultRESTMapper(nil)
 	}
 	if c.Client == nil || c.Kubernetes == nil || c.Mapper == nil {
 		return nil, errors.New("a cluster needs all of Client, Kubernetes and Mapper: set the missing ones, or none")
