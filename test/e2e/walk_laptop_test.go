@@ -152,6 +152,10 @@ func TestWalkLaptop(t *testing.T) {
 		}
 	}
 	w.want("cat ~/watch.log", "polr-ns-shop-pinned-images")
+	before := w.block(scanPage, "On a laptop #3").Commands()[0]
+	if output, code := w.shell.Try(t, before); code != 1 || !strings.Contains(output, "pinned-images") {
+		t.Errorf("$ %s\n%sexit code %d, want 1 and a policy of the cluster", before, output, code)
+	}
 	w.end()
 }
 

@@ -76,7 +76,7 @@ func walks() map[string][]walk {
 			}},
 			{consolePage, []string{"Results in a browser"}},
 		},
-		"TestWalkLaptop": {{scanPage, []string{"On a laptop", "On a laptop #2", "Keep the reports", "Keep the reports #2"}}},
+		"TestWalkLaptop": {{scanPage, []string{"On a laptop", "On a laptop #2", "Keep the reports", "Keep the reports #2", "On a laptop #3"}}},
 		"TestWalkMigrate": {
 			{installPage, []string{"Everything but the APIServices"}},
 			{migratePage, []string{
