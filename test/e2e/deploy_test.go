@@ -287,8 +287,13 @@ func waitUntil(t testing.TB, what string, done func() bool) {
 // waitSettled returns once there is no problem, and fails the test with the last one.
 func waitSettled(t testing.TB, interval time.Duration, problem func() string) {
 	t.Helper()
+	waitSettledWithin(t, settleTimeout, interval, problem)
+}
+
+func waitSettledWithin(t testing.TB, limit, interval time.Duration, problem func() string) {
+	t.Helper()
 	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), interval, settleTimeout, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), interval, limit, true, func(context.Context) (bool, error) {
 		last = problem()
 		return last == "", nil
 	})

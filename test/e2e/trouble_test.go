@@ -88,11 +88,14 @@ const (
 	withoutReports openAPI = false
 )
 
+// openAPITimeout is how long kube-aggregator may take to have all parts of the OpenAPI: it asks for each once a minute.
+const openAPITimeout = 5 * time.Minute
+
 // wantWholeAPI checks what all clients of the cluster depend on.
 func wantWholeAPI(t *testing.T, c *harness.Cluster, reports openAPI) {
 	t.Helper()
 	k := c.Kubectl(t, "default")
-	waitSettled(t, time.Second, func() string { return apiProblem(t, k, reports) })
+	waitSettledWithin(t, openAPITimeout, time.Second, func() string { return apiProblem(t, k, reports) })
 }
 
 func apiProblem(t *testing.T, k *harness.Kubectl, reports openAPI) string {

@@ -50,9 +50,10 @@ Files hold YAML or JSON, with as many objects as they like; of a folder all file
 that end in .yaml, .yml or .json are read, - is standard input. Namespaced resources without
 a namespace are in that of --namespace, or in default; those with a generateName get a name
 that ends in a number. Each definition of a resource is evaluated, such as those of several
-folders. Patches that a kustomization names, and what is no Kubernetes object, are left out. The labels of a namespace are those
-of the Namespace among the resources. Scopes and plurals of custom resources are
-those of the CustomResourceDefinition among the resources; without one they are guessed.
+folders. Patches that a kustomization names, and what is no Kubernetes object, are left out.
+The labels of a namespace are those of the Namespace among the resources. Scopes and plurals
+of custom resources are those of the CustomResourceDefinition among the resources; without
+one they are guessed.
 Images are verified with --registry only: without it, no registry is asked.
 What policies look up is answered from the resources of the files, as an API server would,
 and with --kubeconfig from that cluster if they don't have it (--lookup). The same resources

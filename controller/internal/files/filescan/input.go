@@ -30,7 +30,7 @@ type Input struct {
 	// Kubeconfig names the cluster whose resources are evaluated if there are no files, and which Lookup may ask for what
 	// files don't have; Context may be empty for its current one.
 	Kubeconfig, Context string
-	// Lookup says what answers policies that are evaluated for files: one of [Lookups].
+	// Lookup says what answers policies that are evaluated for files: one of those below.
 	Lookup string
 	// Namespaces limit the scan of a cluster. For files, the first one is given to resources without a namespace.
 	Namespaces []string
