@@ -67,6 +67,7 @@ it was interrupted.`
 func newRoot(p cli.Process) *cobra.Command {
 	c := &conversion.Command{Input: &filescan.Input{Process: p}, Output: conversion.OutputNone, Proof: filescan.OutputTable}
 	in := program.NewInput(c.Input)
+	in.Evaluation.CompatibleOperands = true // The new policies are to say what Kyverno says of the old ones.
 	var sections cliflag.NamedFlagSets
 	in.AddFlags(sections.FlagSet("input"))
 	addOutput(sections.FlagSet("output"), c)

@@ -24,15 +24,14 @@ type Input struct {
 
 	CacheOptions    manager.CacheOptions
 	RegistryOptions manager.RegistryOptions
-
-	evaluation manager.EvaluationOptions
+	Evaluation      manager.EvaluationOptions
 }
 
 // NewInput returns the defaults, with which registries are not asked.
 func NewInput(in *filescan.Input) *Input {
 	return &Input{
 		Input: in, CacheOptions: manager.NewCacheOptions(), RegistryOptions: manager.NewRegistryOptions(false),
-		evaluation: manager.EvaluationOptions{ExceptionNamespaces: []string{policy.AllNamespaces}},
+		Evaluation: manager.EvaluationOptions{ExceptionNamespaces: []string{policy.AllNamespaces}},
 	}
 }
 
@@ -47,7 +46,7 @@ func (f *Input) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "With --kubeconfig alone, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
 	cli.SuggestFor(fs, "policy", "policies")
 	cli.SuggestFor(fs, "kubeconfig", "cluster")
-	f.evaluation.AddFlags(fs)
+	f.Evaluation.AddFlags(fs)
 	fs.IntVar(&f.Workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }
 
@@ -59,11 +58,11 @@ func Complete(command *cobra.Command) {
 
 // Apply checks the flags that other packages define, and adds what they say to the input.
 func (f *Input) Apply() []error {
-	errs := append(f.evaluation.Validate(), f.CacheOptions.Validate()...)
+	errs := append(f.Evaluation.Validate(), f.CacheOptions.Validate()...)
 	if errs = append(errs, f.RegistryOptions.Validate()...); len(errs) > 0 {
 		return errs
 	}
-	options := manager.CompilerOptions{EvaluationOptions: f.evaluation, Registry: f.RegistryOptions}
+	options := manager.CompilerOptions{EvaluationOptions: f.Evaluation, Registry: f.RegistryOptions}
 	f.Cache.Engine = Expressions(options)
 	f.ForFiles = func(api *objects.API, cached *contextcache.Static) (policy.Compiler, error) {
 		return fileCompiler(api, cached, options)

@@ -55,7 +55,7 @@ func options() convert.Options {
 
 func compiler(t *testing.T) policy.Compiler {
 	t.Helper()
-	return testkit.Must(kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}}))(t)
+	return testkit.Must(kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}, CompatibleOperands: true}))(t)
 }
 
 // pods are the resources of most comparisons: enough for each part of a pattern to be there and not to be there.
