@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -67,13 +68,10 @@ func TestInterruptedWrite(t *testing.T) {
 	text := string(testkit.Must(io.ReadAll(errOut))(t))
 	_ = process.Wait()
 	const interrupted = 130
-	for _, want := range []string{
-		"reports: 1 created, 0 updated, 0 deleted, 2 sent without an answer; namespaces created: a, b, c\n",
-		"Error: interrupted: the reports are incomplete, run it again\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
+	// The answer to the first one may be under way.
+	counts := regexp.MustCompile(`reports: (0 created, 0 updated, 0 deleted, 3|1 created, 0 updated, 0 deleted, 2) sent without an answer; namespaces created: a, b, c\n`)
+	if !counts.MatchString(text) || !strings.Contains(text, "Error: interrupted: the reports are incomplete, run it again\n") {
+		t.Errorf("%s", text)
 	}
 	if code := process.ProcessState.ExitCode(); code != interrupted {
 		t.Errorf("exit code %d, want %d", code, interrupted)
