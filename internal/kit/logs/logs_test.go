@@ -63,15 +63,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestOnlyErrors: a person sees errors, and after one that all is well again. Not parallel, as the next.
-func TestOnlyErrors(t *testing.T) {
-	var out bytes.Buffer
-	config := logsapi.NewLoggingConfiguration()
-	testkit.NoError(t, logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil))
+// capture sets the log up for a test, and returns where its lines go.
+func capture(t *testing.T) (*logsapi.LoggingConfiguration, *bytes.Buffer) {
+	t.Helper()
+	config, out := logsapi.NewLoggingConfiguration(), &bytes.Buffer{}
+	testkit.NoError(t, logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: out, InfoStream: out}, nil))
 	t.Cleanup(func() {
 		klog.ClearLogger()
 		testkit.NoError(t, logsapi.ResetForTest(nil))
 	})
+	return config, out
+}
+
+// TestOnlyErrors: a person sees errors, and after one that all is well again. Not parallel, as the next.
+func TestOnlyErrors(t *testing.T) {
+	config, out := capture(t)
 	OnlyErrors(config)
 	klog.Info("library, unstructured")
 	klog.Warning("library, a warning")
@@ -93,13 +99,7 @@ func TestOnlyErrors(t *testing.T) {
 // TestOnlyOwn: information of libraries is left out, their warnings and errors are not.
 // Not parallel: klog's logger is global.
 func TestOnlyOwn(t *testing.T) {
-	var out bytes.Buffer
-	config := logsapi.NewLoggingConfiguration()
-	testkit.NoError(t, logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil))
-	t.Cleanup(func() {
-		klog.ClearLogger()
-		testkit.NoError(t, logsapi.ResetForTest(nil))
-	})
+	config, out := capture(t)
 	OnlyOwn(config)
 	klog.Info("library, unstructured")
 	klog.Warning("a warning")

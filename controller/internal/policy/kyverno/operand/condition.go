@@ -53,7 +53,7 @@ func equality(negated bool, key, value any) string {
 		}
 	case string:
 		text, ok := value.(string)
-		if ok && text != "" && hasWildcard(text) && isQuantity(key) && !isQuantity(text) && !durations(key, text) {
+		if ok && text != "" && wildcard.ContainsWildcard(text) && isQuantity(key) && !isQuantity(text) && !durations(key, text) {
 			return "the first one is read as a quantity, and the pattern is none"
 		}
 	case nil: // Both operators say false.

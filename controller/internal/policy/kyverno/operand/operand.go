@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/blang/semver/v4"
@@ -130,5 +129,3 @@ func inTime(value any) bool {
 	text, ok := value.(string)
 	return ok && isDuration(text)
 }
-
-func hasWildcard(text string) bool { return strings.ContainsAny(text, "*?") }

@@ -239,7 +239,7 @@ func (w *walk) object(path string, object, wanted map[string]any) (any, any) {
 
 // namesLike returns the name, or the keys of an object that it stands for: those of labels may have wildcards.
 func namesLike(object map[string]any, name string) []string {
-	if _, ok := object[name]; ok || !hasWildcard(name) {
+	if _, ok := object[name]; ok || !wildcard.ContainsWildcard(name) {
 		return []string{name}
 	}
 	var out []string
