@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,15 +73,20 @@ func visitMoody(t *testing.T, mood trouble) (*person, *moody) {
 func TestRightsInOneNamespace(t *testing.T) {
 	t.Parallel()
 	refused := errorOf(http.StatusForbidden, metav1.StatusReasonForbidden, "you can't do that at the cluster scope")
+	var pause atomic.Int64 // before each refusal; nanoseconds
 	p, _ := visitMoody(t, func(request *http.Request) (*http.Response, error) {
 		if strings.Contains(request.URL.Path, "/namespaces/shop/") {
 			return nil, nil // The cluster answers.
 		}
+		time.Sleep(time.Duration(pause.Load()))
 		return refused(request)
 	})
-	for _, hash := range []string{
-		"#/results", "#/heatmap", "#/policy?policy=no-root", "#/overview?outside=1", "#/fix", "#/policies", "#/namespaces", "#/question?by=policy", "#/overview",
+	for i, hash := range []string{
+		"#/results", "#/heatmap", "#/policy?policy=no-root", "#/overview?outside=1", "#/fix", "#/policies", "#/namespaces", "#/question?by=policy", "#/fix", "#/overview",
 	} {
+		if i > 5 {
+			pause.Store(int64(200 * time.Millisecond)) // After a page is shown without its parts.
+		}
 		p.open(hash)
 		p.wants("You may not read the results of all namespaces", "Choose a namespace", "at the cluster scope")
 		p.sound()

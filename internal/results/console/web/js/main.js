@@ -60,7 +60,10 @@ async function show() {
   leave = new AbortController();
   const { signal } = leave;
   const place = here();
-  const context = { place, scope: scopeOf(place), signal, info, show };
+  const context = { place, scope: scopeOf(place), signal, info, show, refuse };
+  function refuse(error) {
+    if (!signal.aborted) replace([explain(error, context, namespaces, show)], place.page);
+  }
   mark.hidden = true;
   showBar(place);
   main.setAttribute('aria-busy', 'true');

@@ -14,6 +14,7 @@ import { outcome, outcomes, worse } from './terms.js';
  * @property {AbortSignal} signal ends when the person goes elsewhere
  * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[], newLink?: string}} info
  * @property {() => void} show shows the page anew
+ * @property {(error: any) => void} refuse shows what the error means instead of the page
  * @property {boolean} [patient] the page is read once more, behind the one that is shown
  */
 
@@ -21,7 +22,7 @@ import { outcome, outcomes, worse } from './terms.js';
 const soon = 100;
 
 /**
- * A part of a page that may take longer than the others: it is shown once it is there.
+ * A part of a page that may take longer than the others: it is shown once it is there. Who may not read it may not read the page.
  * @param {Context} context
  * @param {() => Promise<any>} read
  */
@@ -31,9 +32,14 @@ export async function part(context, read) {
     place.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
     place.classList.remove('waiting');
   };
-  const work = read().then(show);
-  work.catch((error) => show(h('p', { class: 'nothing' }, error.message)));
-  await (context.patient ? work : Promise.race([work, new Promise((resolve) => setTimeout(resolve, soon))]));
+  let late = false;
+  const work = read().then(show).catch((error) => {
+    if (!late) throw error;
+    if (error.code === 401 || error.code === 403) context.refuse(error);
+    else show(h('p', { class: 'nothing' }, error.message));
+  });
+  const pause = new Promise((resolve) => setTimeout(resolve, soon)).then(() => { late = true; });
+  await (context.patient ? work : Promise.race([work, pause]));
   return place;
 }
 
