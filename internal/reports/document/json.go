@@ -106,7 +106,7 @@ func (o *Object[T, P]) normalize(data []byte) bool {
 		return false
 	}
 	parts, ok := s.Normalize(data)
-	if !ok || parts.Kind != kind.Kind || parts.APIVersion != kind.GroupVersion().String() {
+	if !ok || !parts.Valid || parts.Kind != kind.Kind || parts.APIVersion != kind.GroupVersion().String() {
 		return false
 	}
 	var meta metav1.ObjectMeta

@@ -5,6 +5,7 @@ package document
 
 import (
 	"bytes"
+	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -175,7 +176,7 @@ func (o *Object[T, P]) Validate(old runtime.Object) field.ErrorList {
 			return field.ErrorList{field.InternalError(nil, err)}
 		}
 	}
-	return s.Validate(content, before)
+	return s.Validate(context.TODO(), content, before)
 }
 
 // Accept says that the report was found to be valid: its source is no longer needed.

@@ -6,6 +6,7 @@ package schema
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -57,6 +58,8 @@ func WithoutResults(members []byte) ([]byte, bool) {
 // it isn't in canonical form: members in order, so that no name occurs twice, no space, whole numbers.
 type scanner struct {
 	data []byte
+	// anyNumber allows numbers that are not whole, and nulls.
+	anyNumber bool
 	// from and to are where the results are, with a comma if there is one; 0 if there are none.
 	from, to int
 }
@@ -185,8 +188,22 @@ func (s *scanner) value(at, depth int) int {
 		return s.word(at, "true")
 	case 'f':
 		return s.word(at, "false")
+	case 'n':
+		if s.anyNumber {
+			return s.word(at, "null")
+		}
 	}
-	return s.number(at)
+	end := s.number(at)
+	if end < 0 || !s.anyNumber || strings.IndexByte(".eE", s.byte(end)) < 0 {
+		return end
+	}
+	for strings.IndexByte("0123456789.eE+-", s.byte(end)) >= 0 {
+		end++
+	}
+	if _, err := strconv.ParseFloat(string(s.data[at:end]), 64); err != nil {
+		return -1
+	}
+	return end
 }
 
 func (s *scanner) word(at int, word string) int {

@@ -5,14 +5,10 @@ package schema
 
 import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/cel/common"
 )
 
 // Options change what Coerce does.
@@ -47,28 +43,12 @@ func (s *Schema) Coerce(content map[string]any, options Options) (*metav1.Object
 	unknown = append(unknown, pruning.PruneWithOptions(content, s.structural, true,
 		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: options.WantUnknown})...)
 	defaulting.PruneNonNullableNullsWithoutDefaults(content, s.structural)
+	problem, paths := objectmeta.CoerceWithOptions(nil, content, s.structural, false, objectmeta.CoerceOptions{
+		DropInvalidFields: options.DropMalformed, ReturnUnknownFieldPaths: options.WantUnknown,
+	})
+	if problem != nil {
+		return nil, nil, problem
+	}
 	defaulting.Default(content, s.structural)
-	return meta, unknown, nil
-}
-
-// Validate says what is wrong with an object of the schema's kind, as Coerce left it, but not
-// all of it if there is very much: see maxProblems. With a stored object as old, what is wrong there already and
-// stays is passed over.
-func (s *Schema) Validate(content, old map[string]any) field.ErrorList {
-	t := trimmer{left: maxProblems}
-	shown := t.object(s.root, content)
-	errs := s.validate(shown, old)
-	if len(errs) == 0 && t.trimmed {
-		return s.validate(content, old)
-	}
-	return errs
-}
-
-// validate is the library's way.
-func (s *Schema) validate(content, old map[string]any) field.ErrorList {
-	if old == nil {
-		return validation.ValidateCustomResource(nil, content, s.validator)
-	}
-	correlated := common.NewCorrelatedObject(content, old, &model.Structural{Structural: s.structural})
-	return validation.ValidateCustomResourceUpdate(nil, content, old, s.validator, validation.WithRatcheting(correlated))
+	return meta, append(unknown, paths...), nil
 }

@@ -27,6 +27,9 @@ type Parts struct {
 	// their names, no space, no escapes that are not needed, integers in decimal. Two
 	// bodies with the same content are the same bytes.
 	Body []byte
+	// Valid says that the object meets the schema. If it doesn't say so, the schema has a rule that Validate has to
+	// decide about.
+	Valid bool
 }
 
 // Normalize reads a report. It returns false if the library has to decide: because
@@ -38,8 +41,15 @@ func (s *Schema) Normalize(data []byte) (Parts, bool) {
 	if !w.root(s.root, &parts) {
 		return Parts{}, false
 	}
-	parts.Body = w.out
+	parts.Body, parts.Valid = w.out, true
 	return parts, true
+}
+
+// Stored says whether a body in the form of [Parts] is just what the library makes of it when it reads it from
+// storage. It is false if only the library knows.
+func (s *Schema) Stored(body []byte) bool {
+	parts, ok := s.Normalize(body)
+	return ok && bytes.Equal(parts.Body, body)
 }
 
 // walker copies JSON to out while it compares it with a schema. Its methods return

@@ -49,7 +49,7 @@ func BenchmarkRead(b *testing.B) {
 			if _, _, err := s.Coerce(content, Options{WantUnknown: true}); err != nil {
 				b.Fatal(err)
 			}
-			if errs := s.Validate(content, nil); len(errs) > 0 {
+			if errs := validateBody(s, content); len(errs) > 0 {
 				b.Fatal(errs)
 			}
 			testkit.Must(Canonical(content))(b)

@@ -6,12 +6,13 @@ package schema
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
@@ -19,16 +20,31 @@ import (
 //go:embed schemas.yaml
 var document []byte
 
-// Schema is that of one kind.
+// Schema is that of one version of a kind.
 type Schema struct {
 	// Kind that it describes.
 	Kind schema.GroupVersionKind
 
 	published  apiextensionsv1.JSONSchemaProps
 	structural *structuralschema.Structural
-	validator  validation.SchemaValidator
+	rules      rules
 	// root is the schema as Normalize reads it.
 	root *node
+}
+
+// New returns the schema of one version of a definition that the library accepts.
+func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
+	at := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+	if at < 0 || crd.Spec.Versions[at].Schema == nil || crd.Spec.Versions[at].Schema.OpenAPIV3Schema == nil {
+		return nil, fmt.Errorf("definition %s: there is no schema of version %s", crd.Name, version)
+	}
+	v := &crd.Spec.Versions[at]
+	kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}
+	s, err := build(kind, crd.Spec.Scope == apiextensionsv1.NamespaceScoped, *v.Schema.OpenAPIV3Schema.DeepCopy(), v.Subresources)
+	if err != nil {
+		return nil, fmt.Errorf("definition %s: version %s: %w", crd.Name, version, err)
+	}
+	return s, nil
 }
 
 // Of returns the schema of a kind, or an error if the kind has none.
@@ -65,7 +81,8 @@ func parse(data []byte) (map[schema.GroupVersionKind]*Schema, error) {
 	all := map[schema.GroupVersionKind]*Schema{}
 	for _, k := range read.Kinds {
 		kind := schema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
-		built, err := build(kind, k.Schema)
+		// No rule of these schemas looks at the scope.
+		built, err := build(kind, false, k.Schema, nil)
 		if err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", kind, err)
 		}
@@ -74,7 +91,9 @@ func parse(data []byte) (map[schema.GroupVersionKind]*Schema, error) {
 	return all, nil
 }
 
-func build(kind schema.GroupVersionKind, published apiextensionsv1.JSONSchemaProps) (*Schema, error) {
+func build(kind schema.GroupVersionKind, namespaced bool, published apiextensionsv1.JSONSchemaProps,
+	subresources *apiextensionsv1.CustomResourceSubresources,
+) (*Schema, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&published, &internal, nil); err != nil {
 		return nil, err
@@ -86,14 +105,15 @@ func build(kind schema.GroupVersionKind, published apiextensionsv1.JSONSchemaPro
 	if errs := structuralschema.ValidateStructural(nil, structural); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
+	structural = structural.DeepCopy() // Its defaults belong to internal.
+	if err := defaulting.PruneDefaults(structural); err != nil {
+		return nil, err
+	}
+	rules, err := newRules(kind, namespaced, &internal, structural, subresources)
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{
-		Kind: kind, published: published, structural: structural, validator: validator,
-		root: compile(structural, isReserved),
-	}, nil
+	return &Schema{Kind: kind, published: published, structural: structural, rules: rules, root: compile(structural, isReserved)}, nil
 }
 
 // Published returns the schema as a custom resource definition states it. The caller

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // maxProblems is how many values that are wrong are shown to the library, which compares each of its errors with
@@ -21,6 +23,31 @@ type trimmer struct {
 	left int
 	// trimmed says that something was left out.
 	trimmed bool
+}
+
+// trimmed judges content, of which it leaves out much if there are very many problems, if that is enough to refuse it.
+// It judges all if something of old is a problem already, which may be passed over only where it has not changed.
+func (s *Schema) trimmed(content, old map[string]any, judge func(map[string]any) field.ErrorList) field.ErrorList {
+	t := trimmer{left: maxProblems}
+	shown := t.object(s.root, content)
+	if !t.trimmed {
+		return judge(content)
+	}
+	if old != nil {
+		before := trimmer{left: maxProblems}
+		if before.object(s.root, old); before.left < maxProblems {
+			return judge(content)
+		}
+	}
+	if errs := judge(shown); slices.ContainsFunc(errs, isBlocking) {
+		return errs
+	}
+	return judge(content)
+}
+
+// isBlocking says whether the library judges the content of an object no further after an error.
+func isBlocking(err *field.Error) bool {
+	return err.Type == field.ErrorTypeRequired || err.Type == field.ErrorTypeNotSupported || err.Type == field.ErrorTypeTypeInvalid
 }
 
 // value copies a value, whatever it is.

@@ -4,7 +4,9 @@
 package schema
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -29,14 +31,14 @@ func TestTrimmedIsJudgedAlike(t *testing.T) {
 			if !ok {
 				continue
 			}
-			whole := s.validate(content, nil)
+			whole := s.judge(context.Background(), typed(s, content), nil)
 			counter := trimmer{left: math.MaxInt}
 			counter.object(s.root, content)
 			if found := math.MaxInt - counter.left; found == 0 != (len(whole) == 0) || counter.trimmed {
 				t.Fatalf("%s: %d problems, and the library says %v of %v", kind.Kind, found, whole, content)
 			}
 			few := trimmer{left: 2}
-			part := s.validate(few.object(s.root, content), nil)
+			part := s.judge(context.Background(), typed(s, few.object(s.root, content)), nil)
 			if len(part) == 0 != (len(whole) == 0) {
 				t.Fatalf("%s: %v is left of %v", kind.Kind, part, whole)
 			}
@@ -109,7 +111,7 @@ func TestManyProblems(t *testing.T) {
 			results[i] = map[string]any{}
 		}
 		started := time.Now()
-		errs := s.Validate(map[string]any{"results": results}, nil)
+		errs := validateBody(s, map[string]any{"results": results})
 		t.Logf("%d errors after %s", len(errs), time.Since(started))
 		if len(errs) != maxProblems {
 			t.Errorf("%d errors, want those of %d results", len(errs), maxProblems)
@@ -119,4 +121,16 @@ func TestManyProblems(t *testing.T) {
 			t.Errorf("the last error is about %s", last)
 		}
 	}
+}
+
+// typed returns an object with the type of a schema.
+func typed(s *Schema, content map[string]any) map[string]any {
+	object := maps.Clone(content)
+	object["apiVersion"], object["kind"] = s.Kind.ToAPIVersionAndKind()
+	return object
+}
+
+// validateBody validates an object whatever type it states.
+func validateBody(s *Schema, content map[string]any) field.ErrorList {
+	return s.Validate(context.Background(), typed(s, content), nil)
 }

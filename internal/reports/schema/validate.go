@@ -1,0 +1,95 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"context"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// rules judge whole objects as kube-apiserver does: they are its strategies of a custom resource, which say
+// everything about metadata first.
+type rules struct {
+	namespaced bool
+	main       interface {
+		updateValidator
+		Validate(ctx context.Context, object runtime.Object) field.ErrorList
+	}
+	status updateValidator
+}
+
+type updateValidator interface {
+	ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList
+}
+
+func newRules(kind schema.GroupVersionKind, namespaced bool, internal *apiextensions.JSONSchemaProps,
+	structural *structuralschema.Structural, subresources *apiextensionsv1.CustomResourceSubresources,
+) (rules, error) {
+	validator, _, err := validation.NewSchemaValidator(internal)
+	if err != nil {
+		return rules{}, err
+	}
+	var known apiextensions.CustomResourceSubresources
+	if subresources != nil {
+		err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(subresources, &known, nil)
+		if err != nil {
+			return rules{}, err
+		}
+	}
+	var statusValidator validation.SchemaValidator
+	if schema, ok := internal.Properties["status"]; ok && known.Status != nil {
+		if statusValidator, _, err = validation.NewSchemaValidator(&schema); err != nil {
+			return rules{}, err
+		}
+	}
+	main := customresource.NewStrategy(nil, namespaced, kind, validator, statusValidator, structural, known.Status, known.Scale, nil)
+	return rules{namespaced, main, customresource.NewStatusStrategy(main)}, nil
+}
+
+// Validate says what is wrong with an object, as Coerce left it, except with its metadata, which it must have all the
+// same, but not all of it if there is very much: see maxProblems. With a stored object as old, what is wrong there
+// already and stays is passed over, as far as the library does so.
+func (s *Schema) Validate(ctx context.Context, content, old map[string]any) field.ErrorList {
+	return s.trimmed(content, old, func(content map[string]any) field.ErrorList { return s.judge(ctx, content, old) })
+}
+
+// ValidateStatus is Validate for an update of the status subresource.
+func (s *Schema) ValidateStatus(ctx context.Context, content, old map[string]any) field.ErrorList {
+	return s.trimmed(content, old, func(content map[string]any) field.ErrorList { return s.judgeUpdate(ctx, s.rules.status, content, old) })
+}
+
+func (s *Schema) judge(ctx context.Context, content, old map[string]any) field.ErrorList {
+	if old != nil {
+		return s.judgeUpdate(ctx, s.rules.main, content, old)
+	}
+	object := &unstructured.Unstructured{Object: content}
+	metadata := apivalidation.ValidateObjectMetaAccessor(object, s.rules.namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+	return s.without(object, len(metadata), s.rules.main.Validate(ctx, object))
+}
+
+func (s *Schema) judgeUpdate(ctx context.Context, by updateValidator, content, old map[string]any) field.ErrorList {
+	object, stored := &unstructured.Unstructured{Object: content}, &unstructured.Unstructured{Object: old}
+	metadata := apivalidation.ValidateObjectMetaAccessorUpdate(object, stored, metadataPath)
+	return s.without(object, len(metadata), by.ValidateUpdate(ctx, object, stored))
+}
+
+var metadataPath = field.NewPath("metadata")
+
+// without leaves out the first errors, which are about metadata: the library looks at them if the type is right.
+func (s *Schema) without(object *unstructured.Unstructured, metadata int, errs field.ErrorList) field.ErrorList {
+	if object.GroupVersionKind() != s.Kind {
+		return errs
+	}
+	return errs[metadata:]
+}
