@@ -40,7 +40,7 @@ func TestRemainingOfMany(t *testing.T) {
 		predicate := everything
 		predicate.Limit = 50
 		for page, want := range c.want {
-			list := &policyReportList{}
+			list := emptyList()
 			if err := r.GetList(t.Context(), c.key, storage.ListOptions{Recursive: true, Predicate: predicate}, list); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -72,7 +72,7 @@ func TestEncodedListReadsOn(t *testing.T) {
 	gone := 0
 	remove := func() {
 		gone++
-		testkit.NoError(t, r.Delete(t.Context(), key(fmt.Sprintf("report-%03d", n-gone)), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil,
+		testkit.NoError(t, r.Delete(t.Context(), key(fmt.Sprintf("report-%03d", n-gone)), emptyReport(), nil, storage.ValidateAllObjectFunc, nil,
 			storage.DeleteOptions{}))
 	}
 	for range 2 {
@@ -103,7 +103,7 @@ func TestEncodedErrors(t *testing.T) {
 	failure := fmt.Errorf("the list: %w", engine.ErrUnavailable)
 	r.engine.set(func(string) error { return failure }, 0)
 	all := storage.ListOptions{Recursive: true, Predicate: everything}
-	want := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", all, &policyReportList{})
+	want := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", all, emptyList())
 	got := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", all, &encodedList{})
 	if want == nil || got == nil || want.Error() != got.Error() {
 		t.Errorf("got %v, want %v", got, want)

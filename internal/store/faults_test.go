@@ -115,9 +115,21 @@ func (f *faulty) Events(ctx context.Context, after engine.Revision, limit int) (
 
 // The types in which the API server has PolicyReports.
 type (
-	policyReport     = document.Object[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
-	policyReportList = document.List[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
+	policyReport     = document.Object
+	policyReportList = document.List
 )
+
+func policyReports() registry.Kind {
+	kind, err := registry.KindOf(schema.GroupResource{Group: wgpolicy.SchemeGroupVersion.Group, Resource: "policyreports"})
+	if err != nil {
+		panic(err)
+	}
+	return kind
+}
+
+func emptyReport() *policyReport { return policyReports().New().(*policyReport) }
+
+func emptyList() *policyReportList { return policyReports().NewList().(*policyReportList) }
 
 // reports is a store of PolicyReports, the way the API server makes it.
 type reports struct {
@@ -147,9 +159,9 @@ func newReportsWith(t testing.TB, options store.Options) *reports {
 	config := store.ResourceConfig{
 		GroupResource: schema.GroupResource{Group: wgpolicy.SchemeGroupVersion.Group, Resource: "policyreports"},
 		Prefix:        "/wgpolicyk8s.io/policyreports", OneVersion: true,
-		Codec:       registry.NewStorageCodec(),
-		NewFunc:     func() runtime.Object { return &policyReport{} },
-		NewListFunc: func() runtime.Object { return &policyReportList{} },
+		Codec:       policyReports().Codec(),
+		NewFunc:     func() runtime.Object { return emptyReport() },
+		NewListFunc: func() runtime.Object { return emptyList() },
 	}
 	return &reports{store: s, config: config, Resource: s.Resource(config)}
 }
@@ -158,8 +170,8 @@ func key(name string) string { return "/wgpolicyk8s.io/policyreports/ns/" + name
 
 func (r *reports) create(t *testing.T, name string) *policyReport {
 	t.Helper()
-	out := &policyReport{}
-	in := &policyReport{}
+	out := emptyReport()
+	in := emptyReport()
 	in.Namespace, in.Name = "ns", name
 	if err := r.Create(t.Context(), key(name), in, out, 0); err != nil {
 		t.Fatalf("create %s: %v", name, err)
@@ -191,12 +203,12 @@ func TestErrorsForClients(t *testing.T) {
 			r := newReports(t)
 			r.create(t, "there")
 			r.engine.set(func(string) error { return fmt.Errorf("SELECT secret: %w", c.err) }, 0)
-			out := &policyReport{}
+			out := emptyReport()
 			for operation, err := range map[string]error{
 				"get":    r.Get(t.Context(), key("there"), storage.GetOptions{}, out),
-				"create": r.Create(t.Context(), key("new"), &policyReport{}, out, 0),
+				"create": r.Create(t.Context(), key("new"), emptyReport(), out, 0),
 				"delete": r.Delete(t.Context(), key("there"), out, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}),
-				"list":   r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, &policyReportList{}),
+				"list":   r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, emptyList()),
 			} {
 				var status apierrors.APIStatus
 				if !errors.As(err, &status) || status.Status().Code != c.code {
@@ -229,7 +241,7 @@ func TestListFailsWhole(t *testing.T) {
 		}
 		return nil
 	}, 0)
-	list := &policyReportList{}
+	list := emptyList()
 	err := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, list)
 	if !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("list of %d items, %v; want 503", len(list.Items), err)
@@ -312,7 +324,7 @@ func testWatchBeginsBeforeItIsOpen(t *testing.T, initial *bool) {
 	}))(t)
 	defer w.Stop()
 	r.create(t, "brief")
-	testkit.NoError(t, r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
+	testkit.NoError(t, r.Delete(t.Context(), key("brief"), emptyReport(), nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}))
 	close(written)
 	for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
 		if event, _ := testkit.Receive(t, "the watch gets "+string(want), w.ResultChan()); event.Type != want {
@@ -341,10 +353,10 @@ func TestCacheIsNotShared(t *testing.T) {
 	r := newReports(t)
 	first := r.create(t, "x")
 	first.Labels = map[string]string{"changed": "by the creator"}
-	second := &policyReport{}
+	second := emptyReport()
 	testkit.NoError(t, r.Get(t.Context(), key("x"), storage.GetOptions{}, second))
 	second.Labels = map[string]string{"changed": "by a reader"}
-	third := &policyReport{}
+	third := emptyReport()
 	testkit.NoError(t, r.Get(t.Context(), key("x"), storage.GetOptions{}, third))
 	if len(third.Labels) != 0 {
 		t.Errorf("labels %v came from the cache, want none", third.Labels)

@@ -133,10 +133,10 @@ func testFutureIsWaitedFor(t *testing.T, initial *bool) {
 	defer refused.Stop()
 	checkRetry("watch", apierrors.FromObject((<-refused.ResultChan()).Object))
 	options.SendInitialEvents = nil
-	checkRetry("list", r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", options, &policyReportList{}))
+	checkRetry("list", r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", options, emptyList()))
 	options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
-	checkRetry("exact list", r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", options, &policyReportList{}))
-	checkRetry("get", r.Get(t.Context(), key("a"), storage.GetOptions{ResourceVersion: "1000"}, &policyReport{}))
+	checkRetry("exact list", r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", options, emptyList()))
+	checkRetry("get", r.Get(t.Context(), key("a"), storage.GetOptions{ResourceVersion: "1000"}, emptyReport()))
 }
 
 // TestReplicaThatIsBehind: a revision of another replica is none of a lost time.

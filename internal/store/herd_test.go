@@ -116,11 +116,11 @@ func (r *reports) fill(t testing.TB, count int) {
 	for i := range count {
 		group.Go(func() error {
 			name := "filled-" + strconv.Itoa(i)
-			in := &policyReport{}
+			in := emptyReport()
 			if err := in.UnmarshalJSON(filled(name)); err != nil {
 				return err
 			}
-			return r.Create(context.WithoutCancel(t.Context()), key(name), in, &policyReport{}, 0)
+			return r.Create(context.WithoutCancel(t.Context()), key(name), in, emptyReport(), 0)
 		})
 	}
 	testkit.NoError(t, group.Wait())

@@ -119,7 +119,7 @@ func TestTimesAreAsStored(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)
 	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.Local)) // As decoded times are.
-	in, out, got := &policyReport{}, &policyReport{}, &policyReport{}
+	in, out, got := emptyReport(), emptyReport(), emptyReport()
 	in.SetNamespace("ns")
 	in.SetName("a")
 	in.SetCreationTimestamp(now)

@@ -48,7 +48,7 @@ func writeAtOnce(t *testing.T, url string) {
 			group.Go(func() error {
 				for i := range writes / writers {
 					name := fmt.Sprintf("of-%d-%d-%d", n, w, i)
-					if err := r.Create(t.Context(), key(name), newReport(name), &policyReport{}, 0); err != nil {
+					if err := r.Create(t.Context(), key(name), newReport(name), emptyReport(), 0); err != nil {
 						return err
 					}
 				}
@@ -70,7 +70,7 @@ func writeAtOnce(t *testing.T, url string) {
 }
 
 func newReport(name string) *policyReport {
-	r := &policyReport{}
+	r := emptyReport()
 	r.Namespace, r.Name = "ns", name
 	return r
 }

@@ -54,7 +54,7 @@ func newNamespaces(from *kinds.REST[object]) (*namespaces, *finalization) {
 		return ok && len(namespace.Spec.Finalizers) == 0
 	}
 	from.ReturnDeletedObject = true
-	finalize := from.Subresource(keepAllBut(specPart), "status")
+	finalize := from.Subresource(kinds.Part[object]{Keep: keepAllBut(specPart), ResetFields: []string{"status"}})
 	return &namespaces{parent: from, store: from.Store}, &finalization{updatable: finalize}
 }
 

@@ -4,6 +4,7 @@
 package core
 
 import (
+	"context"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,7 +23,7 @@ func (r resource) withRules() resource {
 		r.Rules.Warnings = r.warnings
 	}
 	if r.status {
-		r.Rules.ResetFields = "status"
+		r.Rules.ResetFields = []string{"status"}
 	}
 	return r
 }
@@ -43,7 +44,7 @@ func (r resource) prepareAny(object, old object) {
 
 // validateAny doesn't check updates of metadata alone. An object that was stored before a
 // rule existed can still be labelled and lose its finalizers.
-func (r resource) validateAny(object, old object) field.ErrorList {
+func (r resource) validateAny(_ context.Context, object, old object) field.ErrorList {
 	if r.validate == nil || old != nil && sameContent(object, old) {
 		return nil
 	}

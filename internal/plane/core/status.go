@@ -11,7 +11,7 @@ import (
 
 // statusOf returns the subresource through which only the status changes.
 func statusOf(served *kinds.REST[object]) *kinds.Subresource {
-	return served.Subresource(keepAllBut(statusPart), "spec")
+	return served.Subresource(kinds.Part[object]{Keep: keepAllBut(statusPart), ResetFields: []string{"spec"}})
 }
 
 // keepAllBut returns a function that takes everything from the stored object except for

@@ -5,7 +5,7 @@ package document
 
 import (
 	"bytes"
-	stdjson "encoding/json"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,46 +14,57 @@ import (
 	"github.com/docket-project/docket/internal/reports/schema"
 )
 
-// Brief is an *Object of any kind that is read for a line about it.
-type Brief interface {
-	// ReadBriefly makes it the report that is given as it is served, mostly without managed fields and results. It
-	// returns the JSON of the metadata, which may be part of what was given.
-	ReadBriefly(served []byte) (metadata []byte, err error)
-	// ReadMetadata does the same, mostly without the body.
-	ReadMetadata(served []byte) (metadata []byte, err error)
+// ReadBriefly returns, of an object that is given as it is served, what keep keeps as a tree of Go values, with all of
+// the metadata but managed fields; and the JSON of the metadata, which may be part of what was given.
+func (k *Kind) ReadBriefly(served []byte, keep schema.Paths) (tree map[string]any, metadata []byte, err error) {
+	metadata, members, ok := splitHead(served)
+	if !ok {
+		return k.readWhole(served)
+	}
+	body, ok := schema.Only(members, keep)
+	if !ok {
+		return k.readWhole(served)
+	}
+	if tree, err = schema.Parse(body); err != nil {
+		return k.readWhole(served)
+	}
+	meta := map[string]any{}
+	ok = schema.Split(metadata, func(name, value []byte) bool {
+		if string(name) != "managedFields" {
+			meta[string(name)], err = schema.ParseValue(value)
+		}
+		return err == nil
+	})
+	if !ok {
+		return k.readWhole(served)
+	}
+	tree["metadata"] = meta
+	return tree, metadata, nil
 }
 
-// ReadBriefly implements Brief.
-func (o *Object[T, P]) ReadBriefly(served []byte) ([]byte, error) {
-	read, metadata, members, ok := splitBriefly(served)
-	if !ok {
-		return o.readWhole(served)
+// ReadMetadata returns the JSON of the metadata of an object that is given as it is served.
+func (k *Kind) ReadMetadata(served []byte) ([]byte, error) {
+	if metadata, _, ok := splitHead(served); ok {
+		return metadata, nil
 	}
-	body, ok := schema.WithoutResults(members)
-	if !ok {
-		return o.readWhole(served)
-	}
-	read.Content = &Content{json: body, valid: true}
-	*o = Object[T, P]{read}
-	return metadata, nil
+	_, metadata, err := k.readWhole(served)
+	return metadata, err
 }
 
-// ReadMetadata implements Brief.
-func (o *Object[T, P]) ReadMetadata(served []byte) ([]byte, error) {
-	read, metadata, _, ok := splitBriefly(served)
-	if !ok {
-		return o.readWhole(served)
+// readWhole reads what nobody can vouch for without that. A body that is no JSON has nothing to show.
+func (k *Kind) readWhole(served []byte) (tree map[string]any, metadata []byte, err error) {
+	read := New(k)
+	if _, _, err := (codec{k}).Decode(served, nil, read); err != nil {
+		return nil, nil, err
 	}
-	*o = Object[T, P]{read}
-	return metadata, nil
-}
-
-// readWhole reads what nobody can vouch for without that.
-func (o *Object[T, P]) readWhole(served []byte) ([]byte, error) {
-	if _, _, err := (codec{}).Decode(served, nil, o); err != nil {
-		return nil, err
+	if tree, err = read.content(); err != nil {
+		read.Content = nil
+		if tree, err = read.content(); err != nil {
+			return nil, nil, err
+		}
 	}
-	return stdjson.Marshal(&o.ObjectMeta)
+	metadata, err = marshalMetadata(&read.ObjectMeta)
+	return tree, metadata, err
 }
 
 // unread is a value that nobody reads.
@@ -62,21 +73,32 @@ type unread struct{}
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (*unread) UnmarshalJSONFrom(d *jsontext.Decoder) error { return d.SkipValue() }
 
-// splitBriefly returns the metadata of what appendJSON wrote, without managed fields, as it is and as JSON, and what
+// splitHead returns the metadata of what appendJSON wrote, as JSON that can be read apart from managed fields, and what
 // follows it. It returns false for JSON of another form.
-func splitBriefly(data []byte) (read Document, metadata, members []byte, ok bool) {
+func splitHead(data []byte) (metadata, members []byte, ok bool) {
 	metadata, members, ok = schema.SplitHead(data)
 	if !ok || !bytes.HasSuffix(members, []byte("}")) {
-		return read, nil, nil, false
+		return nil, nil, false
 	}
 	var meta struct {
 		metav1.ObjectMeta
 
 		ManagedFields unread `json:"managedFields"`
 	}
-	if json.Unmarshal(metadata, &meta) != nil {
-		return read, nil, nil, false
+	return metadata, members, json.Unmarshal(metadata, &meta) == nil
+}
+
+// Text returns the value of a member of the body as field selectors compare it, "" if there is none.
+func (o *Object) Text(path ...string) string {
+	value := o.Body()
+	for _, name := range path {
+		if value = memberOf(value, name); value == nil {
+			return ""
+		}
 	}
-	read.ObjectMeta = meta.ObjectMeta
-	return read, metadata, members, true
+	decoded, err := schema.ParseValue(value)
+	if err != nil || decoded == nil {
+		return ""
+	}
+	return fmt.Sprint(decoded)
 }

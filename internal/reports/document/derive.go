@@ -11,11 +11,11 @@ import (
 
 // DerivesAlike returns what says whether another report equals this one, as it is now, in all that labels,
 // selectable fields and result rows are made of. It does so without decoding bodies.
-func (o *Object[T, P]) DerivesAlike() func(runtime.Object) bool {
+func (o *Object) DerivesAlike() func(runtime.Object) bool {
 	namespace, name, uid, created := o.Namespace, o.Name, o.UID, o.CreationTimestamp
 	labels, content := maps.Clone(o.Labels), o.Content
 	return func(obj runtime.Object) bool {
-		other, ok := obj.(*Object[T, P])
+		other, ok := obj.(*Object)
 		return ok && other.Namespace == namespace && other.Name == name && other.UID == uid &&
 			other.CreationTimestamp.Equal(&created) && maps.Equal(other.Labels, labels) && content.Equal(other.Content)
 	}

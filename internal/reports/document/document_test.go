@@ -6,6 +6,7 @@ package document
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,26 +15,40 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kserializer "k8s.io/apimachinery/pkg/runtime/serializer"
 
+	"github.com/docket-project/docket/api/report"
 	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	reportschema "github.com/docket-project/docket/internal/reports/schema"
 )
 
-type policyReport = Object[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
+// policyReports and ephemeralReports are two kinds of reports.
+var policyReports, ephemeralReports = sync.OnceValue(func() *Kind {
+	return reportKind(wgpolicy.SchemeGroupVersion.WithKind("PolicyReport"), func() report.Accessor { return &wgpolicy.PolicyReport{} })
+}), sync.OnceValue(func() *Kind {
+	return reportKind(ephemeral.SchemeGroupVersion.WithKind("EphemeralReport"), func() report.Accessor { return &ephemeral.EphemeralReport{} })
+})
+
+func reportKind(gvk schema.GroupVersionKind, view func() report.Accessor) *Kind {
+	judge, err := reportschema.Of(gvk)
+	if err != nil {
+		panic(err)
+	}
+	list := gvk
+	list.Kind += "List"
+	return &Kind{GroupVersionKind: gvk, ListKind: list, Schema: judge, StoredVersion: gvk.Version, Proven: true, NewView: view}
+}
 
 const head = `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{"name":"x","namespace":"a"}`
 
-func read(t testing.TB, data string) *policyReport {
+func read(t testing.TB, data string) *Object {
 	t.Helper()
-	o := &policyReport{}
+	o := New(policyReports())
 	testkit.NoError(t, json.Unmarshal([]byte(data), o))
 	return o
 }
 
-// testCodec makes a PolicyReport of whatever was stored.
-func testCodec() runtime.Codec {
-	return NewCodec(func(schema.GroupVersionKind) (runtime.Object, error) { return New[wgpolicy.PolicyReport](), nil })
-}
+func testCodec() runtime.Codec { return NewCodec(policyReports()) }
 
 // TestBodies: whichever way a report is read, equal content is the same bytes.
 func TestBodies(t *testing.T) {
@@ -56,13 +71,13 @@ func TestBodies(t *testing.T) {
 			o := read(t, head+c.sent+"}")
 			testkit.NoDiff(t, cmp.Diff(c.want, string(o.Body())), "body (-want +got)")
 			stored := testkit.Must(runtime.Encode(testCodec(), o))(t)
-			again := &policyReport{}
+			again := New(policyReports())
 			if _, _, err := testCodec().Decode(stored, nil, again); err != nil {
 				t.Fatal(err)
 			}
 			// As watches of etcd do.
 			unasked := testkit.Must(runtime.Decode(testCodec(), stored))(t)
-			if made, ok := unasked.(*policyReport); !ok || made.Name != "x" || !made.Content.Equal(o.Content) {
+			if made, ok := unasked.(*Object); !ok || made.Name != "x" || !made.Content.Equal(o.Content) {
 				t.Errorf("what was stored is made %v", unasked)
 			}
 			if !o.Content.Equal(again.Content) || again.Name != "x" || again.Namespace != "a" {
@@ -88,7 +103,7 @@ func TestNoManagedFields(t *testing.T) {
 // TestStoredByOthers: JSON whose members are in another order, as another program wrote it.
 func TestStoredByOthers(t *testing.T) {
 	t.Parallel()
-	o := &policyReport{}
+	o := New(policyReports())
 	const other = `{"kind":"PolicyReport","summary":{"pass":1},"apiVersion":"wgpolicyk8s.io/v1alpha2","metadata":{"name":"x"}}`
 	if _, _, err := testCodec().Decode([]byte(other), nil, o); err != nil {
 		t.Fatal(err)
@@ -97,7 +112,7 @@ func TestStoredByOthers(t *testing.T) {
 		t.Errorf("read as %s %s", o.Name, o.Body())
 	}
 	for _, damaged := range []string{``, `{`, `[]`, `{"apiVersion":1}`, head} {
-		if _, _, err := testCodec().Decode([]byte(damaged), nil, &policyReport{}); err == nil {
+		if _, _, err := testCodec().Decode([]byte(damaged), nil, New(policyReports())); err == nil {
 			t.Errorf("%q is read as a report", damaged)
 		}
 	}
@@ -115,7 +130,7 @@ func TestEquality(t *testing.T) {
 	if c := read(t, head+`,"summary":{"pass":2}}`); equality.Semantic.DeepEqual(a, c) {
 		t.Error("different reports are equal")
 	}
-	if !equality.Semantic.DeepEqual(&policyReport{}, &policyReport{}) {
+	if !equality.Semantic.DeepEqual(New(policyReports()), New(policyReports())) {
 		t.Error("empty reports differ")
 	}
 }
@@ -130,7 +145,7 @@ func TestView(t *testing.T) {
 	if o.GetScope().Kind != "Pod" || *o.GetSummary().Fail != 1 || o.GetSource() != "s" || len(o.GetResults()) != 2 {
 		t.Errorf("scope %v, summary %v, source %q", o.GetScope(), o.GetSummary(), o.GetSource())
 	}
-	copied, ok := o.DeepCopyObject().(*policyReport)
+	copied, ok := o.DeepCopyObject().(*Object)
 	if !ok {
 		t.Fatal("a copy is of another type")
 	}
@@ -149,9 +164,9 @@ func TestView(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	list := NewList[wgpolicy.PolicyReport]()
+	list := NewList(policyReports())
 	list.ResourceVersion = "7"
-	list.Items = append(list.Items, *read(t, head+`,"summary":{"pass":1}}`), *New[wgpolicy.PolicyReport]())
+	list.Items = append(list.Items, *read(t, head+`,"summary":{"pass":1}}`), *New(policyReports()))
 	const want = `{"kind":"PolicyReportList","apiVersion":"wgpolicyk8s.io/v1alpha2","metadata":{"continue":"","resourceVersion":"7"},"items":[` +
 		head + `,"summary":{"pass":1}},{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{}}]}`
 	var out strings.Builder
@@ -167,10 +182,10 @@ func TestUnknownFields(t *testing.T) {
 	scheme := runtime.NewScheme()
 	negotiated := NewSerializer(kserializer.NewCodecFactory(scheme))
 	info := negotiated.SupportedMediaTypes()[0]
-	kind := (*ephemeral.EphemeralReport)(nil).ReportKind()
+	kind := ephemeralReports().GroupVersionKind
 	const data = `{"apiVersion":"reports.kyverno.io/v1","kind":"EphemeralReport","metadata":{"name":"x","colour":1},` +
 		`"spec":{"owner":{"name":"a","name":"b"},"results":[{"policy":"p","colour":"red"}]}}`
-	into := New[ephemeral.EphemeralReport]()
+	into := New(ephemeralReports())
 	_, _, err := negotiated.DecoderToVersion(info.StrictSerializer, kind.GroupVersion()).Decode([]byte(data), &kind, into)
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok {

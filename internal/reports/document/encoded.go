@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/internal/reports/schema"
 )
 
 // Encoded is a report as the JSON in which it is served, for answers that need only that. Its fields can't be read.
@@ -182,12 +184,12 @@ func WithEncoded(ctx context.Context) context.Context {
 // WantsEncoded says whether WithEncoded made the context.
 func WantsEncoded(ctx context.Context) bool { return ctx.Value(encodedKey{}) != nil }
 
-// AddVersion returns a report as it is served from what was stored: they differ in the resourceVersion. The memory of
+// AddVersion returns an object as it is served from what was stored: they differ in the resourceVersion. The memory of
 // stored is used if there is room. It returns false, with stored as it was, for what has another form than the codec
-// writes: that has to be decoded.
-func (codec) AddVersion(stored []byte, version uint64) ([]byte, bool) {
+// writes, or was stored under another definition of the kind: that has to be decoded.
+func (c plainCodec) AddVersion(stored []byte, version uint64) ([]byte, bool) {
 	place, ok := placeOfVersion(stored)
-	if !ok {
+	if !ok || !c.of.Proven && !c.of.isServed(stored) {
 		return nil, false
 	}
 	var room [48]byte
@@ -228,4 +230,14 @@ func placeOfVersion(stored []byte) (place int, ok bool) {
 			return 0, false
 		}
 	}
+}
+
+// isServed says whether the body of a stored object is just what is served of it.
+func (k *Kind) isServed(stored []byte) bool {
+	_, members, ok := schema.SplitHead(stored)
+	if !ok {
+		return false
+	}
+	body := bytes.TrimPrefix(members, []byte(","))
+	return k.Schema.Stored(append([]byte("{"), body...))
 }

@@ -58,7 +58,7 @@ func FuzzAddVersion(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"a","kind":"b","metadata":{"generation":1}}`), uint64(0))
 	f.Add([]byte(`{"apiVersion":"a","kind":"b","metadata":{"name":"creationTimestamp"}}`), uint64(1))
 	f.Add([]byte(`{"apiVersion":"a","kind":"b","metadata":{"resourceVersion":"8","creationTimestamp":null}}`), uint64(1))
-	adder, ok := NewCodec(nil).(interface {
+	adder, ok := NewCodec(policyReports()).(interface {
 		AddVersion(stored []byte, version uint64) ([]byte, bool)
 	})
 	if !ok {

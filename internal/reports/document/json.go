@@ -21,39 +21,41 @@ import (
 
 // appendJSON appends the report: type and metadata first, so that readers of what is
 // stored need not look through the body to find them.
-func (d *Document) appendJSON(out []byte) ([]byte, error) {
+func (o *Object) appendJSON(out []byte) ([]byte, error) {
 	out = append(out, `{"apiVersion":`...)
 	var err error
-	if out, err = jsontext.AppendQuote(out, d.APIVersion); err != nil {
+	if out, err = jsontext.AppendQuote(out, o.APIVersion); err != nil {
 		return nil, err
 	}
 	out = append(out, `,"kind":`...)
-	if out, err = jsontext.AppendQuote(out, d.Kind); err != nil {
+	if out, err = jsontext.AppendQuote(out, o.Kind); err != nil {
 		return nil, err
 	}
-	meta, err := stdjson.Marshal(&d.ObjectMeta)
+	meta, err := marshalMetadata(&o.ObjectMeta)
 	if err != nil {
 		return nil, err
 	}
 	out = append(append(out, `,"metadata":`...), meta...)
-	rest := d.Body()[1:]
+	rest := o.Body()[1:]
 	if len(rest) > 1 {
 		out = append(out, ',')
 	}
 	return append(out, rest...), nil
 }
 
+func marshalMetadata(meta *metav1.ObjectMeta) ([]byte, error) { return stdjson.Marshal(meta) }
+
 // metadataSize is more than the JSON of type and metadata mostly takes.
 const metadataSize = 2 << 10
 
 // MarshalJSON implements json.Marshaler.
-func (o Object[T, P]) MarshalJSON() ([]byte, error) {
+func (o Object) MarshalJSON() ([]byte, error) {
 	return o.stated().appendJSON(make([]byte, 0, len(o.Body())+metadataSize))
 }
 
 // UnmarshalJSON implements json.Unmarshaler: it reads what the machinery of API servers
 // made of a report, such as the result of server-side apply or of a webhook's patch.
-func (o *Object[T, P]) UnmarshalJSON(data []byte) error {
+func (o *Object) UnmarshalJSON(data []byte) error {
 	if o.normalize(data) {
 		return nil
 	}
@@ -68,10 +70,9 @@ func (o *Object[T, P]) UnmarshalJSON(data []byte) error {
 // Read reads a report that another server stored, in whatever version of its kind. It
 // returns the fields that the kind doesn't have, which are left out, and an error if the
 // Go type of the kind can't hold it. Other rules of the schema are no concern here.
-func (o *Object[T, P]) Read(data []byte) (unknown []string, err error) {
+func (o *Object) Read(data []byte) (unknown []string, err error) {
 	if o.normalize(data) {
-		_, err = o.View()
-		return nil, err
+		return nil, o.readable()
 	}
 	var content map[string]any
 	strict, err := kjson.UnmarshalStrict(data, &content)
@@ -81,7 +82,7 @@ func (o *Object[T, P]) Read(data []byte) (unknown []string, err error) {
 	for _, problem := range strict {
 		unknown = append(unknown, problem.Error())
 	}
-	content["apiVersion"], content["kind"] = P(nil).ReportKind().ToAPIVersionAndKind()
+	content["apiVersion"], content["kind"] = o.Of.GroupVersionKind.ToAPIVersionAndKind()
 	paths, err := o.coerce(content, schema.Options{WantUnknown: true})
 	if err != nil {
 		return nil, err
@@ -90,8 +91,16 @@ func (o *Object[T, P]) Read(data []byte) (unknown []string, err error) {
 		unknown = append(unknown, unknownField(path).Error())
 	}
 	o.Accept()
-	_, err = o.View()
-	return unknown, err
+	return unknown, o.readable()
+}
+
+// readable returns an error if the Go type of the kind, if there is one, can't hold the object.
+func (o *Object) readable() error {
+	if o.Of.NewView == nil {
+		return nil
+	}
+	_, err := o.View()
+	return err
 }
 
 // unknownField is the problem of a field that a kind doesn't have.
@@ -99,14 +108,10 @@ func unknownField(path string) error { return fmt.Errorf("unknown field %q", pat
 
 // normalize reads a report that is stored as it was sent. It returns false, with o as it
 // was, for all others, and for what isn't a report.
-func (o *Object[T, P]) normalize(data []byte) bool {
-	kind := P(nil).ReportKind()
-	s, err := schema.Of(kind)
-	if err != nil {
-		return false
-	}
-	parts, ok := s.Normalize(data)
-	if !ok || !parts.Valid || parts.Kind != kind.Kind || parts.APIVersion != kind.GroupVersion().String() {
+func (o *Object) normalize(data []byte) bool {
+	kind := o.Of.GroupVersionKind
+	parts, ok := o.Of.Schema.Normalize(data)
+	if !ok || parts.Kind != kind.Kind || parts.APIVersion != kind.GroupVersion().String() {
 		return false
 	}
 	var meta metav1.ObjectMeta
@@ -114,27 +119,23 @@ func (o *Object[T, P]) normalize(data []byte) bool {
 		return false
 	}
 	keepManagers(&meta)
-	*o = Object[T, P]{Document{ObjectMeta: meta, Content: &Content{json: parts.Body, valid: true}}}
+	*o = Object{ObjectMeta: meta, Content: &Content{json: parts.Body, valid: parts.Valid}, Of: o.Of}
 	o.state()
 	return true
 }
 
 // coerce reads a report from the tree that its JSON was decoded to, which it keeps. It
 // returns the paths of unknown fields if they are wanted.
-func (o *Object[T, P]) coerce(content map[string]any, options schema.Options) ([]string, error) {
+func (o *Object) coerce(content map[string]any, options schema.Options) ([]string, error) {
 	version, stated, err := statedType(content)
 	if err != nil {
 		return nil, err
 	}
-	kind := P(nil).ReportKind()
-	s, err := schema.Of(kind)
-	if err != nil {
-		return nil, err
-	}
+	kind := o.Of.GroupVersionKind
 	// An object of another kind is refused later. It isn't pruned, so that the error is
 	// about the kind.
 	options.OtherKind = version.Group != kind.Group || stated != kind.Kind
-	meta, unknown, err := s.Coerce(content, options)
+	meta, unknown, err := o.Of.Schema.Coerce(content, options)
 	if err != nil {
 		return nil, err
 	}
@@ -142,10 +143,10 @@ func (o *Object[T, P]) coerce(content map[string]any, options schema.Options) ([
 	if err != nil {
 		return nil, err
 	}
-	*o = Object[T, P]{Document{
+	*o = Object{
 		TypeMeta: metav1.TypeMeta{APIVersion: version.String(), Kind: stated},
-		Content:  &Content{json: canonical, tree: content},
-	}}
+		Content:  &Content{json: canonical, tree: content}, Of: o.Of,
+	}
 	if meta != nil {
 		keepManagers(meta)
 		o.ObjectMeta = *meta
@@ -176,12 +177,12 @@ func statedType(content map[string]any) (gvk.GroupVersion, string, error) {
 
 // split reads what appendJSON wrote, without looking at the body. It returns false for
 // JSON of another form.
-func (d *Document) split(data []byte) bool {
+func (o *Object) split(data []byte) bool {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(data))
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
 		return false
 	}
-	read := Document{}
+	read := Object{Of: o.Of}
 	for _, member := range []struct {
 		name string
 		into any
@@ -200,7 +201,7 @@ func (d *Document) split(data []byte) bool {
 		return false
 	}
 	read.Content = &Content{json: slices.Concat([]byte("{"), rest), valid: true}
-	*d = read
+	*o = read
 	return true
 }
 

@@ -8,42 +8,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// List is a list of reports of the kind that T stands for.
-type List[T any, P View[T]] struct {
+// List is a list of objects of one kind.
+type List struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
 
-	// Items are the reports.
-	Items []Object[T, P] `json:"items"`
+	// Items are the objects.
+	Items []Object `json:"items"`
+
+	of *Kind
 }
 
-// NewList returns an empty list that states its kind.
-func NewList[T any, P View[T]]() *List[T, P] {
-	l := &List[T, P]{}
+// NewList returns an empty list of a kind, which it states.
+func NewList(kind *Kind) *List {
+	l := &List{of: kind}
 	l.state()
 	return l
 }
 
 // state sets the type that the list states to its kind.
-func (l *List[T, P]) state() {
-	kind := P(nil).ReportKind()
-	kind.Kind += "List"
-	l.SetGroupVersionKind(kind)
+func (l *List) state() {
+	l.SetGroupVersionKind(l.of.ListKind)
 }
 
 // DeepCopyObject implements runtime.Object. Bodies are shared.
-func (l *List[T, P]) DeepCopyObject() runtime.Object {
-	copied := &List[T, P]{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy()}
+func (l *List) DeepCopyObject() runtime.Object {
+	copied := &List{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy(), of: l.of}
 	if l.Items != nil {
-		copied.Items = make([]Object[T, P], len(l.Items))
+		copied.Items = make([]Object, len(l.Items))
 	}
 	for i := range l.Items {
-		copied.Items[i] = Object[T, P]{l.Items[i].copied()}
+		copied.Items[i] = l.Items[i].copied()
 	}
 	return copied
-}
-
-// OpenAPIModelName is the name of the list's kind in OpenAPI documents.
-func (l List[T, P]) OpenAPIModelName() string {
-	return modelName(P(nil).ReportKind()) + "List"
 }

@@ -13,35 +13,21 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/reports/schema"
 )
 
-// View is the Go type of one kind in api/, by which a report can be read.
-type View[T any] interface {
-	*T
-	report.Accessor
-	metav1.ObjectMetaAccessor
-	// ReportKind is the kind that the type stands for.
-	ReportKind() gvk.GroupVersionKind
-}
-
-// Object is a report of the kind that T stands for. The zero value is a report without
-// a body; its kind is known all the same.
-type Object[T any, P View[T]] struct {
-	Document
-}
-
-// Document is what reports of all kinds have in common.
-type Document struct {
+// Object is an object of the kind Of, which is never nil. It may have no body.
+type Object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 
 	// Content is shared by copies; nil stands for an empty body.
 	Content *Content `json:"-"`
+	// Of is the kind. It is shared by all objects of the kind.
+	Of *Kind `json:"-"`
 }
 
-// Content is everything of a report but its type and metadata. It never changes.
+// Content is everything of an object but its type and metadata. It never changes.
 type Content struct {
 	// json is in the canonical form of schema.Parts.
 	json []byte
@@ -50,7 +36,7 @@ type Content struct {
 	// tree is what json was made from, where it may be invalid: errors quote it. It has
 	// the type that the request stated, too. nil otherwise.
 	tree map[string]any
-	// view is a *T with the body decoded, made when somebody asks.
+	// view is the body as a Go type of the kind, made when somebody asks.
 	view lazy
 	// head is the same without results.
 	head lazy
@@ -58,7 +44,7 @@ type Content struct {
 
 // Equal says whether two contents are the same JSON. nil is an empty one.
 func (c *Content) Equal(other *Content) bool {
-	return bytes.Equal((&Document{Content: c}).Body(), (&Document{Content: other}).Body())
+	return bytes.Equal((&Object{Content: c}).Body(), (&Object{Content: other}).Body())
 }
 
 // The machinery of API servers compares objects field by field, to find out whether an
@@ -66,41 +52,45 @@ func (c *Content) Equal(other *Content) bool {
 //
 //nolint:gochecknoinits // The table of equalities may only be changed before it is read.
 func init() {
-	if err := equality.Semantic.AddFunc(func(a, b *Content) bool { return a.Equal(b) }); err != nil {
-		panic(err) // The function is not of the form that the table wants: a mistake above.
+	err := equality.Semantic.AddFuncs(
+		func(a, b *Content) bool { return a.Equal(b) },
+		func(a, b *Kind) bool { return a == b },
+	)
+	if err != nil {
+		panic(err) // A function is not of the form that the table wants: a mistake above.
 	}
 }
 
 var emptyJSON = []byte("{}")
 
-// Body returns the report without type and metadata, as JSON in the canonical form of
+// Body returns the object without type and metadata, as JSON in the canonical form of
 // [schema.Parts]: bodies are equal if their bytes are. The caller must not change it.
-func (d *Document) Body() []byte {
-	if d.Content == nil {
+func (o *Object) Body() []byte {
+	if o.Content == nil {
 		return emptyJSON
 	}
-	return d.Content.json
+	return o.Content.json
 }
 
-func (d *Document) copied() Document {
-	return Document{TypeMeta: d.TypeMeta, ObjectMeta: *d.DeepCopy(), Content: d.Content}
+func (o *Object) copied() Object {
+	return Object{TypeMeta: o.TypeMeta, ObjectMeta: *o.DeepCopy(), Content: o.Content, Of: o.Of}
 }
 
-// content returns the report as a tree of Go values that the caller may change.
-func (d *Document) content() (map[string]any, error) {
+// content returns the object as a tree of Go values that the caller may change.
+func (o *Object) content() (map[string]any, error) {
 	var content map[string]any
-	if d.Content != nil && d.Content.tree != nil {
-		content = runtime.DeepCopyJSON(d.Content.tree)
+	if o.Content != nil && o.Content.tree != nil {
+		content = runtime.DeepCopyJSON(o.Content.tree)
 	} else {
 		var err error
-		if content, err = schema.Parse(d.Body()); err != nil {
+		if content, err = schema.Parse(o.Body()); err != nil {
 			return nil, err
 		}
-		if d.Kind != "" {
-			content["apiVersion"], content["kind"] = d.APIVersion, d.Kind
+		if o.Kind != "" {
+			content["apiVersion"], content["kind"] = o.APIVersion, o.Kind
 		}
 	}
-	meta, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&d.ObjectMeta)
+	meta, err := metadataTree(&o.ObjectMeta)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +98,9 @@ func (d *Document) content() (map[string]any, error) {
 	return content, nil
 }
 
-// ToUnstructured returns the report as a tree of Go values, as managed fields and
+// ToUnstructured returns the object as a tree of Go values, as managed fields and
 // expressions of admission policies read it.
-func (o Object[T, P]) ToUnstructured() any {
+func (o Object) ToUnstructured() any {
 	content, err := o.content()
 	if err != nil {
 		// A body is JSON by construction.
@@ -119,21 +109,19 @@ func (o Object[T, P]) ToUnstructured() any {
 	return content
 }
 
-// New returns an empty report that states its kind.
-func New[T any, P View[T]]() *Object[T, P] {
-	o := &Object[T, P]{}
+// New returns an empty object of a kind, which it states.
+func New(kind *Kind) *Object {
+	o := &Object{Of: kind}
 	o.state()
 	return o
 }
 
-// state sets the type that the report states to its kind.
-func (o *Object[T, P]) state() {
-	o.SetGroupVersionKind(P(nil).ReportKind())
-}
+// state sets the type that the object states to its kind.
+func (o *Object) state() { o.SetGroupVersionKind(o.Of.GroupVersionKind) }
 
-// stated returns the report, with the type that it states if it states none: the
+// stated returns the object, with the type that it states if it states none: the
 // machinery of API servers takes it away from what it takes for an internal version.
-func (o *Object[T, P]) stated() *Object[T, P] {
+func (o *Object) stated() *Object {
 	if o.Kind != "" {
 		return o
 	}
@@ -143,46 +131,50 @@ func (o *Object[T, P]) stated() *Object[T, P] {
 }
 
 // DeepCopyObject implements runtime.Object. The body is shared.
-func (o *Object[T, P]) DeepCopyObject() runtime.Object {
-	return &Object[T, P]{o.copied()}
+func (o *Object) DeepCopyObject() runtime.Object {
+	copied := o.copied()
+	return &copied
 }
 
-// OpenAPIModelName is the name of the kind in OpenAPI documents.
-func (o Object[T, P]) OpenAPIModelName() string {
-	return modelName(P(nil).ReportKind())
-}
-
-// Validate says what is wrong with the report's type and body. With a stored report as
+// Validate says what is wrong with the object's type and body. With a stored object as
 // old, what is wrong there already and stays is passed over.
-func (o *Object[T, P]) Validate(old runtime.Object) field.ErrorList {
-	kind := P(nil).ReportKind()
+func (o *Object) Validate(ctx context.Context, old *Object) field.ErrorList {
 	if o.Content != nil && o.Content.valid {
 		return nil
 	}
-	s, err := schema.Of(kind)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
+	return o.judge(old, func(content, before map[string]any) field.ErrorList {
+		if errs := validateType(o.Of.GroupVersionKind, content); len(errs) > 0 {
+			return errs
+		}
+		return o.Of.Schema.Validate(ctx, content, before)
+	})
+}
+
+// ValidateStatus says what is wrong with the status.
+func (o *Object) ValidateStatus(ctx context.Context, old *Object) field.ErrorList {
+	return o.judge(old, func(content, before map[string]any) field.ErrorList {
+		return o.Of.Schema.ValidateStatus(ctx, content, before)
+	})
+}
+
+func (o *Object) judge(old *Object, judge func(content, before map[string]any) field.ErrorList) field.ErrorList {
 	content, err := o.stated().content()
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	if errs := validateType(kind, content); len(errs) > 0 {
-		return errs
-	}
 	var before map[string]any
-	if stored, ok := old.(*Object[T, P]); ok {
-		if before, err = stored.stated().content(); err != nil {
+	if old != nil {
+		if before, err = old.stated().content(); err != nil {
 			return field.ErrorList{field.InternalError(nil, err)}
 		}
 	}
-	return s.Validate(context.TODO(), content, before)
+	return judge(content, before)
 }
 
-// Accept says that the report was found to be valid: its source is no longer needed.
-func (d *Document) Accept() {
-	if d.Content != nil && !d.Content.valid {
-		d.Content = &Content{json: d.Content.json, valid: true}
+// Accept says that the object was found to be valid: its source is no longer needed.
+func (o *Object) Accept() {
+	if o.Content != nil && !o.Content.valid {
+		o.Content = &Content{json: o.Content.json, valid: true}
 	}
 }
 

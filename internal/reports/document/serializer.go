@@ -18,14 +18,6 @@ import (
 	"github.com/docket-project/docket/internal/reports/schema"
 )
 
-// readable is an *Object of any kind.
-type readable interface {
-	runtime.Object
-	normalize(data []byte) bool
-	coerce(content map[string]any, options schema.Options) ([]string, error)
-	state()
-}
-
 // writable is an *Object or a *List of any kind.
 type writable interface {
 	runtime.Object
@@ -62,6 +54,11 @@ func mediaTypes(standard runtime.NegotiatedSerializer) []runtime.SerializerInfo 
 		yaml := info.MediaType == runtime.ContentTypeYAML
 		info.Serializer = newSerializer(info.Serializer, yaml, false)
 		info.StrictSerializer = newSerializer(info.StrictSerializer, yaml, true)
+		if info.PrettySerializer != nil {
+			pretty := newSerializer(info.PrettySerializer, yaml, false)
+			pretty.plain = info.PrettySerializer
+			info.PrettySerializer = pretty
+		}
 		if info.StreamSerializer != nil {
 			stream := *info.StreamSerializer
 			stream.Serializer = newSerializer(stream.Serializer, yaml, false)
@@ -77,7 +74,7 @@ func (n negotiated) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupV
 	if !ok {
 		return n.NegotiatedSerializer.EncoderForVersion(encoder, gv)
 	}
-	return &serializer{Serializer: codecOf(n.NegotiatedSerializer.EncoderForVersion(own.Serializer, gv), nil), yaml: own.yaml}
+	return &serializer{Serializer: codecOf(n.NegotiatedSerializer.EncoderForVersion(own.Serializer, gv), nil), plain: own.plain}
 }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.
@@ -101,7 +98,9 @@ type serializer struct {
 	runtime.Serializer
 
 	// tree decodes to trees of Go values, as for custom resources.
-	tree         runtime.Decoder
+	tree runtime.Decoder
+	// plain writes objects that are not written as they are stored: as YAML, or indented.
+	plain        runtime.Encoder
 	yaml, strict bool
 }
 
@@ -109,12 +108,16 @@ func newSerializer(standard runtime.Serializer, yaml, strict bool) *serializer {
 	tree := kserializer.NewSerializerWithOptions(kserializer.DefaultMetaFactory,
 		unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper(),
 		kserializer.SerializerOptions{Yaml: yaml, Strict: strict})
-	return &serializer{Serializer: standard, tree: tree, yaml: yaml, strict: strict}
+	s := &serializer{Serializer: standard, tree: tree, yaml: yaml, strict: strict}
+	if yaml {
+		s.plain = standard
+	}
+	return s
 }
 
 // Decode implements runtime.Decoder.
 func (s *serializer) Decode(data []byte, defaults *gvk.GroupVersionKind, into runtime.Object) (runtime.Object, *gvk.GroupVersionKind, error) {
-	report, ok := into.(readable)
+	report, ok := into.(*Object)
 	if !ok {
 		return s.Serializer.Decode(data, defaults, into)
 	}
@@ -126,7 +129,7 @@ func (s *serializer) Decode(data []byte, defaults *gvk.GroupVersionKind, into ru
 }
 
 // decodeTree reads a report as kube-apiserver reads a custom resource.
-func (s *serializer) decodeTree(data []byte, defaults *gvk.GroupVersionKind, into readable) (runtime.Object, *gvk.GroupVersionKind, error) {
+func (s *serializer) decodeTree(data []byte, defaults *gvk.GroupVersionKind, into *Object) (runtime.Object, *gvk.GroupVersionKind, error) {
 	tree := &unstructured.Unstructured{}
 	_, actual, err := s.tree.Decode(data, defaults, tree)
 	var problems []error
@@ -153,15 +156,18 @@ func (s *serializer) decodeTree(data []byte, defaults *gvk.GroupVersionKind, int
 
 // Encode implements runtime.Encoder.
 func (s *serializer) Encode(obj runtime.Object, w io.Writer) error {
-	report, ok := obj.(writable)
-	if !ok || s.yaml {
+	object, ok := obj.(writable)
+	switch {
+	case !ok:
 		return s.Serializer.Encode(obj, w)
+	case s.plain != nil:
+		return s.plain.Encode(obj, w)
 	}
-	return report.write(w)
+	return object.write(w)
 }
 
 // write writes the report as JSON.
-func (o *Object[T, P]) write(w io.Writer) error {
+func (o *Object) write(w io.Writer) error {
 	data, err := o.MarshalJSON()
 	if err != nil {
 		return err
@@ -171,15 +177,15 @@ func (o *Object[T, P]) write(w io.Writer) error {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (l *List[T, P]) MarshalJSON() ([]byte, error) {
+func (l *List) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	err := l.write(&out)
 	return out.Bytes(), err
 }
 
 // write writes the list as JSON, item by item.
-func (l *List[T, P]) write(w io.Writer) error {
-	head := List[T, P]{ListMeta: l.ListMeta}
+func (l *List) write(w io.Writer) error {
+	head := List{ListMeta: l.ListMeta, of: l.of}
 	head.state()
 	empty, err := marshalEmptyList(head.TypeMeta, head.ListMeta)
 	if err != nil {

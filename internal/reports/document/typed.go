@@ -46,16 +46,9 @@ type valueType struct {
 	ref    smd.TypeRef
 }
 
-// typeable is an *Object of any kind.
-type typeable interface {
-	runtime.Object
-	members() (objectMembers, bool)
-	shallow() runtime.Object
-}
-
 // ObjectToTyped implements managedfields.TypeConverter.
 func (c typeConverter) ObjectToTyped(obj runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	report, ok := obj.(typeable)
+	report, ok := obj.(*Object)
 	if !ok {
 		return c.TypeConverter.ObjectToTyped(obj, opts...)
 	}
@@ -87,13 +80,13 @@ func (c typeConverter) TypedToObject(v *typed.TypedValue) (runtime.Object, error
 }
 
 // shallow returns a copy whose type may be set.
-func (o *Object[T, P]) shallow() runtime.Object {
+func (o *Object) shallow() runtime.Object {
 	copied := *o
 	return &copied
 }
 
 // members returns the report as the library is to read it, false if it isn't known to be valid.
-func (o *Object[T, P]) members() (objectMembers, bool) {
+func (o *Object) members() (objectMembers, bool) {
 	if o.Content != nil && !o.Content.valid {
 		return nil, false
 	}

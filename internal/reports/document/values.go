@@ -24,7 +24,7 @@ type objectValue struct {
 
 	members objectMembers
 	// report is what the object was read from; nil for a part of one.
-	report typeable
+	report *Object
 }
 
 func newObjectValue(members objectMembers) objectValue {

@@ -5,6 +5,7 @@ package document
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -18,13 +19,13 @@ import (
 // lazy is a value that is made when it is first asked for.
 type lazy struct {
 	once  sync.Once
-	value any
+	value report.Accessor
 	err   error
 	// made is set once value and err are there.
 	made atomic.Bool
 }
 
-func (l *lazy) get(fill func() (any, error)) (any, error) {
+func (l *lazy) get(fill func() (report.Accessor, error)) (report.Accessor, error) {
 	l.once.Do(func() {
 		l.value, l.err = fill()
 		l.made.Store(true)
@@ -34,48 +35,51 @@ func (l *lazy) get(fill func() (any, error)) (any, error) {
 
 // View returns the report as the Go type of its kind. It belongs to the caller, what it
 // points to doesn't.
-func (o *Object[T, P]) View() (report.Accessor, error) {
-	if o.Content == nil {
-		return o.dress(new(T)), nil
+func (o *Object) View() (report.Accessor, error) {
+	switch {
+	case o.Of.NewView == nil:
+		return nil, fmt.Errorf("%s is not a kind of report", o.Of.GroupVersionKind.Kind)
+	case o.Content == nil:
+		return o.dress(o.Of.NewView()), nil
 	}
-	decoded, err := o.Content.view.get(func() (any, error) { return decodeBody[T](o.Content.json) })
+	decoded, err := o.Content.view.get(func() (report.Accessor, error) { return o.decodeBody() })
 	if err != nil {
-		return nil, fmt.Errorf("read %s %s/%s: %w", P(nil).ReportKind().Kind, o.Namespace, o.Name, err)
+		return nil, fmt.Errorf("read %s %s/%s: %w", o.Of.GroupVersionKind.Kind, o.Namespace, o.Name, err)
 	}
-	return o.dress(decoded.(*T)), nil // What is decoded above.
+	return o.dress(decoded), nil
 }
 
-// head returns the report as the Go type of its kind, with results that have only
-// their source. A body that the type can't hold is empty.
-func (o *Object[T, P]) head() P {
+// Source returns the engine that produced the report, as [report.Accessor] does. A body that the Go type can't hold
+// has none.
+func (o *Object) Source() string {
 	if o.Content == nil {
-		return o.dress(new(T))
+		return ""
 	}
 	part := &o.Content.head
 	if whole := &o.Content.view; whole.made.Load() {
 		part = whole // Somebody wanted all of it already.
 	}
-	decoded, err := part.get(func() (any, error) { return decodeBody[T](o.Content.json, json.WithUnmarshalers(sourcesOnly)) })
+	decoded, err := part.get(func() (report.Accessor, error) { return o.decodeBody(json.WithUnmarshalers(sourcesOnly)) })
 	if err != nil {
-		return o.dress(new(T))
+		return ""
 	}
-	return o.dress(decoded.(*T)) // What is decoded above.
+	return decoded.GetSource()
 }
 
 // dress returns a copy of decoded with the metadata of o.
-func (o *Object[T, P]) dress(decoded *T) P {
-	view := *decoded
-	p := P(&view)
-	if meta, ok := p.GetObjectMeta().(*metav1.ObjectMeta); ok {
+func (o *Object) dress(decoded report.Accessor) report.Accessor {
+	view := o.Of.NewView()
+	reflect.ValueOf(view).Elem().Set(reflect.ValueOf(decoded).Elem())
+	if meta, ok := view.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta); ok {
 		*meta = o.ObjectMeta
 	}
-	p.GetObjectKind().SetGroupVersionKind(p.ReportKind())
-	return p
+	view.GetObjectKind().SetGroupVersionKind(o.Of.GroupVersionKind)
+	return view
 }
 
-func decodeBody[T any](body []byte, options ...json.Options) (any, error) {
-	into := new(T)
-	return into, json.Unmarshal(body, into, options...)
+func (o *Object) decodeBody(options ...json.Options) (report.Accessor, error) {
+	into := o.Of.NewView()
+	return into, json.Unmarshal(o.Content.json, into, options...)
 }
 
 // sourcesOnly leaves everything of results but their source unread.
@@ -87,25 +91,3 @@ var sourcesOnly = json.UnmarshalFromFunc(func(d *jsontext.Decoder, result *repor
 	result.Source = only.Source
 	return err
 })
-
-// GetScope implements report.Accessor.
-func (o *Object[T, P]) GetScope() *report.ObjectReference { return o.head().GetScope() }
-
-// GetSource implements report.Accessor.
-func (o *Object[T, P]) GetSource() string { return o.head().GetSource() }
-
-// GetSummary implements report.Accessor.
-func (o *Object[T, P]) GetSummary() *report.Summary { return o.head().GetSummary() }
-
-// GetResults implements report.Accessor. A body that the Go type can't hold has none;
-// View says why.
-func (o *Object[T, P]) GetResults() []report.Result {
-	view, err := o.View()
-	if err != nil {
-		return nil
-	}
-	return view.GetResults()
-}
-
-// GetContent implements report.Accessor.
-func (o *Object[T, P]) GetContent() any { return o.Body() }

@@ -69,9 +69,9 @@ func (k Kind[O]) Predicate(label labels.Selector, field fields.Selector) storage
 	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.GetAttrs}
 }
 
-// convertField accepts the fields that k can select. An unknown field must be an
+// ConvertField accepts the fields that k can select. An unknown field must be an
 // error: if it were ignored, a delete by selector would delete everything.
-func (k Kind[O]) convertField(name, value string) (string, string, error) {
+func (k Kind[O]) ConvertField(name, value string) (string, string, error) {
 	if names := k.FieldNames(); !slices.Contains(names, name) {
 		return "", "", fmt.Errorf("field label not supported: %s; %s can be selected by %s",
 			name, k.Resource, strings.Join(names, ", "))

@@ -4,6 +4,7 @@
 package kinds_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,7 +48,7 @@ func configMaps(calls *[]string) kinds.Kind[*corev1.ConfigMap] {
 				call("changed", object, old)
 				return !cmp.Equal(object.Data, old.Data)
 			},
-			Validate: func(object, old *corev1.ConfigMap) field.ErrorList {
+			Validate: func(_ context.Context, object, old *corev1.ConfigMap) field.ErrorList {
 				call("validate", object, old)
 				return field.ErrorList{field.Required(field.NewPath("data", "a"), ""), field.Required(field.NewPath("data", "b"), "")}
 			},
@@ -57,7 +58,7 @@ func configMaps(calls *[]string) kinds.Kind[*corev1.ConfigMap] {
 				return []string{"careful"}
 			},
 			Accept:      func(object *corev1.ConfigMap) { call("accept", object, nil) },
-			ResetFields: "status",
+			ResetFields: []string{"status"},
 		},
 	}
 }

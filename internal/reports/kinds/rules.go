@@ -4,6 +4,7 @@
 package kinds
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -29,14 +30,14 @@ type Rules[O any] struct {
 	// have no generation.
 	Changed func(object, old O) bool
 	// Validate says what is wrong with a prepared object, besides the metadata of a new one.
-	Validate func(object, old O) field.ErrorList
+	Validate func(ctx context.Context, object, old O) field.ErrorList
 	// MaxErrors bounds what one answer says about an invalid object; zero is no bound.
 	MaxErrors int
 	// Warnings are for the client that writes the object.
 	Warnings func(object, old O) []string
 	// Accept is called once the object was found to be valid.
 	Accept func(object O)
-	// ResetFields names the field that writes leave as it was: those who apply it don't
-	// come to own it. It is empty if there is none.
-	ResetFields string
+	// ResetFields names the fields that writes leave as they were: those who apply them don't
+	// come to own them.
+	ResetFields []string
 }

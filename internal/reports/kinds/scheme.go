@@ -22,7 +22,7 @@ func (k Kind[O]) RegisterInternal(scheme *runtime.Scheme) error {
 	internal := schema.GroupVersion{Group: k.GroupVersionKind.Group, Version: runtime.APIVersionInternal}
 	scheme.AddKnownTypeWithName(internal.WithKind(k.GroupVersionKind.Kind), k.New())
 	scheme.AddKnownTypeWithName(internal.WithKind(k.ListKind().Kind), k.NewList())
-	if err := scheme.AddFieldLabelConversionFunc(k.GroupVersionKind, k.convertField); err != nil {
+	if err := scheme.AddFieldLabelConversionFunc(k.GroupVersionKind, k.ConvertField); err != nil {
 		return fmt.Errorf("register selectable fields of %s: %w", k.GroupResource(), err)
 	}
 	return nil

@@ -77,7 +77,7 @@ func (s *Strategy[O]) PrepareForUpdate(_ context.Context, object, old runtime.Ob
 }
 
 // Validate implements rest.RESTCreateStrategy.
-func (s *Strategy[O]) Validate(_ context.Context, object runtime.Object) field.ErrorList {
+func (s *Strategy[O]) Validate(ctx context.Context, object runtime.Object) field.ErrorList {
 	incoming, err := s.read(object)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
@@ -88,16 +88,16 @@ func (s *Strategy[O]) Validate(_ context.Context, object runtime.Object) field.E
 	}
 	var none O
 	errs := validation.ValidateObjectMetaAccessor(metadata, s.kind.Namespaced, s.kind.Rules.ValidateName, field.NewPath("metadata"))
-	return s.bounded(append(errs, s.validate(incoming, none)...))
+	return s.bounded(append(errs, s.validate(ctx, incoming, none)...))
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy. The library checks the metadata.
-func (s *Strategy[O]) ValidateUpdate(_ context.Context, object, old runtime.Object) field.ErrorList {
+func (s *Strategy[O]) ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList {
 	incoming, stored, err := s.readBoth(object, old)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	return s.bounded(s.validate(incoming, stored))
+	return s.bounded(s.validate(ctx, incoming, stored))
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.
@@ -143,13 +143,15 @@ func (s *Strategy[O]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFields(s.kind, s.kind.Rules.ResetFields)
 }
 
-func resetFields[O any](kind Kind[O], name string) map[fieldpath.APIVersion]*fieldpath.Set {
-	if name == "" {
+func resetFields[O any](kind Kind[O], names []string) map[fieldpath.APIVersion]*fieldpath.Set {
+	if len(names) == 0 {
 		return nil
 	}
-	return map[fieldpath.APIVersion]*fieldpath.Set{
-		fieldpath.APIVersion(kind.GroupVersion().String()): fieldpath.NewSet(fieldpath.MakePathOrDie(name)),
+	set := fieldpath.NewSet()
+	for _, name := range names {
+		set.Insert(fieldpath.MakePathOrDie(name))
 	}
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(kind.GroupVersion().String()): set}
 }
 
 func (s *Strategy[O]) read(object runtime.Object) (O, error) {
@@ -164,11 +166,11 @@ func (s *Strategy[O]) readBoth(object, old runtime.Object) (incoming, stored O, 
 	return incoming, stored, err
 }
 
-func (s *Strategy[O]) validate(object, old O) field.ErrorList {
+func (s *Strategy[O]) validate(ctx context.Context, object, old O) field.ErrorList {
 	if s.kind.Rules.Validate == nil {
 		return nil
 	}
-	return s.kind.Rules.Validate(object, old)
+	return s.kind.Rules.Validate(ctx, object, old)
 }
 
 func (s *Strategy[O]) bounded(errs field.ErrorList) field.ErrorList {

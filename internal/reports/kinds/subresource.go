@@ -14,34 +14,45 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
+// Part is what an update through a subresource changes.
+type Part[O any] struct {
+	// Keep takes everything from the stored object but the part.
+	Keep func(object, old O)
+	// Validate says what is wrong with the part; nil trusts whoever writes it.
+	Validate func(ctx context.Context, object, old O) field.ErrorList
+	// ResetFields names the fields that don't change: those who apply them don't come to own them.
+	ResetFields []string
+}
+
 // partStrategy lets an update change one part of an object and nothing else.
 type partStrategy[O any] struct {
 	*Strategy[O]
 
-	// keep takes everything from the stored object but the part.
-	keep func(object, old O)
-	// reset names the field that doesn't change.
-	reset string
+	part Part[O]
 }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy. The generation stays.
 func (s *partStrategy[O]) PrepareForUpdate(_ context.Context, object, old runtime.Object) {
 	if incoming, stored, err := s.readBoth(object, old); err == nil {
-		s.keep(incoming, stored)
+		s.part.Keep(incoming, stored)
 	}
 }
 
-// ValidateUpdate implements rest.RESTUpdateStrategy. Who writes a status is trusted.
-func (s *partStrategy[O]) ValidateUpdate(_ context.Context, object, old runtime.Object) field.ErrorList {
-	if _, _, err := s.readBoth(object, old); err != nil {
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s *partStrategy[O]) ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList {
+	incoming, stored, err := s.readBoth(object, old)
+	switch {
+	case err != nil:
 		return field.ErrorList{field.InternalError(nil, err)}
+	case s.part.Validate == nil:
+		return nil
 	}
-	return nil
+	return s.bounded(s.part.Validate(ctx, incoming, stored))
 }
 
 // GetResetFields implements rest.ResetFieldsStrategy.
 func (s *partStrategy[O]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return resetFields(s.kind, s.reset)
+	return resetFields(s.kind, s.part.ResetFields)
 }
 
 // Subresource updates a part of the objects that another storage has.
@@ -56,10 +67,9 @@ var (
 )
 
 // Subresource returns a subresource that shares the storage of r, which the caller
-// destroys. Of an update it takes what keep leaves in the incoming object. Those who apply
-// an object through it don't come to own the field called reset.
-func (r *REST[O]) Subresource(keep func(object, old O), reset string) *Subresource {
-	rules := &partStrategy[O]{Strategy: NewStrategy(r.kind, r.CreateStrategy), keep: keep, reset: reset}
+// destroys.
+func (r *REST[O]) Subresource(part Part[O]) *Subresource {
+	rules := &partStrategy[O]{Strategy: NewStrategy(r.kind, r.CreateStrategy), part: part}
 	store := *r.Store
 	store.UpdateStrategy = rules
 	store.ResetFieldsStrategy = rules

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/docket-project/docket/internal/reports/document"
 )
@@ -58,22 +57,22 @@ func (r *REST) shaped(form document.Form) *genericregistry.Store {
 
 // encodedRequest marks a request whose answer is a report or a list as JSON: it needs the stored JSON and nothing else.
 // Indented JSON, which browsers and curl get, is left to the library.
-func encodedRequest(r *http.Request, info *request.RequestInfo, group *genericapiserver.APIGroupInfo) *http.Request {
+func (g *group) encodedRequest(r *http.Request, info *request.RequestInfo) *http.Request {
 	if r.Method != http.MethodGet {
 		return r
 	}
-	target, ok := plainJSON(r, group.NegotiatedSerializer, anyForm{})
+	target, ok := plainJSON(r, g.serializer, anyForm{})
 	switch {
 	case !ok:
 		return r
 	case target == nil:
 		return r.WithContext(document.WithEncoded(r.Context()))
 	}
-	served, ok := group.VersionedResourcesStorageMap[info.APIVersion][info.Resource].(*REST)
+	served, ok := g.storages[schema.GroupVersionResource{Group: g.name, Version: info.APIVersion, Resource: info.Resource}]
 	if !ok || served.encoded == nil || info.Verb != "list" {
 		return r
 	}
-	return served.shapedRequest(r, *target, group.NegotiatedSerializer)
+	return served.shapedRequest(r, *target, g.serializer)
 }
 
 // plainJSON says whether the answer to a request is JSON that is not indented, and what it is to be converted to.

@@ -97,7 +97,7 @@ func TestPredicate(t *testing.T) {
 
 func TestFieldLabelConversion(t *testing.T) {
 	t.Parallel()
-	scheme := newTestScheme(t)
+	scheme := newTestTypes()
 	for _, kind := range Kinds() {
 		for _, name := range kind.FieldNames() {
 			gotName, value, err := scheme.ConvertFieldLabel(kind.GroupVersionKind, name, "v")

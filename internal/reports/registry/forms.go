@@ -7,12 +7,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1beta1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,7 +22,6 @@ import (
 	"k8s.io/apiserver/pkg/util/apihelpers"
 
 	"github.com/docket-project/docket/internal/reports/document"
-	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
 // formKey marks contexts of requests for lists with the document.Form of the answer.
@@ -67,37 +66,22 @@ func (r *REST) formOf(request *http.Request, target schema.GroupVersionKind) doc
 	}
 	switch target.Kind {
 	case "PartialObjectMetadataList":
-		return metadataForm{r.kind, version}
+		return metadataForm{r.kind.document, version}
 	case "Table":
 		options := &metav1.TableOptions{}
 		err := metainternalversionscheme.ParameterCodec.DecodeParameters(request.URL.Query(), metav1.SchemeGroupVersion, options)
-		convertor, ok := r.TableConvertor.(*tableConvertor)
-		if err != nil || len(validation.ValidateTableOptions(options)) > 0 || !ok {
+		if err != nil || len(validation.ValidateTableOptions(options)) > 0 {
 			return nil
 		}
-		return tableForm{metadataForm{r.kind, version}, convertor, options}
+		return tableForm{metadataForm{r.kind.document, version}, request.Context(), r.table, options}
 	}
 	return nil
 }
 
 // metadataForm is the form of a PartialObjectMetadataList.
 type metadataForm struct {
-	kind    Kind
+	kind    *document.Kind
 	version schema.GroupVersion
-}
-
-// brief is a report that is read only as far as a row or its metadata need.
-type brief interface {
-	object
-	document.Brief
-}
-
-func (f metadataForm) newBrief() (brief, error) {
-	empty, ok := f.kind.New().(brief)
-	if !ok {
-		return nil, fmt.Errorf("%T can't be read briefly", f.kind.New())
-	}
-	return empty, nil
 }
 
 func (f metadataForm) typeMeta(kind string) metav1.TypeMeta {
@@ -116,11 +100,7 @@ func (f metadataForm) Empty(meta metav1.ListMeta) ([]byte, error) {
 
 // Item implements document.Form.
 func (f metadataForm) Item(served []byte) ([]byte, error) {
-	read, err := f.newBrief()
-	if err != nil {
-		return nil, err
-	}
-	metadata, err := read.ReadMetadata(served)
+	metadata, err := f.kind.ReadMetadata(served)
 	if err != nil {
 		return nil, err
 	}
@@ -131,38 +111,41 @@ func (f metadataForm) item(metadata []byte) []byte {
 	return slices.Concat([]byte(`{"kind":"PartialObjectMetadata","apiVersion":"`), []byte(f.version.String()), []byte(`","metadata":`), metadata, []byte("}"))
 }
 
-type tableConvertor = kinds.TableConvertor[object]
-
 // tableForm is the form of a Table.
 type tableForm struct {
 	metadataForm
 
-	convertor *tableConvertor
-	options   *metav1.TableOptions
+	ctx     context.Context //nolint:containedctx // That of the request, which the form belongs to.
+	table   *table
+	options *metav1.TableOptions
 }
 
 // Empty implements document.Form.
 func (f tableForm) Empty(meta metav1.ListMeta) ([]byte, error) {
-	table := f.convertor.Empty(f.options)
+	table, err := f.table.empty(f.ctx, f.options)
+	if err != nil {
+		return nil, err
+	}
+	table.Rows = []metav1.TableRow{}
 	table.TypeMeta, table.ListMeta = f.typeMeta("Table"), shownMeta(meta)
 	return json.Marshal(table)
 }
 
 // Item implements document.Form.
 func (f tableForm) Item(served []byte) ([]byte, error) {
-	read, err := f.newBrief()
+	tree, metadata, err := f.kind.ReadBriefly(served, f.table.keep)
 	if err != nil {
 		return nil, err
 	}
-	metadata, err := read.ReadBriefly(served)
+	cells, err := f.table.cells(f.ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := json.Marshal(f.convertor.Cells(read))
+	shown, err := json.Marshal(cells)
 	if err != nil {
 		return nil, err
 	}
-	object, err := f.object(read, served, metadata)
+	object, err := f.object(tree, served, metadata)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +153,8 @@ func (f tableForm) Item(served []byte) ([]byte, error) {
 }
 
 // object returns the object in a row: all of the report, its metadata or nothing, by the rules of the library.
-func (f tableForm) object(read brief, served, metadata []byte) ([]byte, error) {
-	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(read)
+func (f tableForm) object(tree map[string]any, served, metadata []byte) ([]byte, error) {
+	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(&unstructured.Unstructured{Object: tree})
 	if err != nil {
 		return nil, err
 	}

@@ -9,48 +9,138 @@ import (
 	"strings"
 	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
-	"github.com/docket-project/docket/api/report"
-	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
-	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/reports/kinds"
+	schemas "github.com/docket-project/docket/internal/reports/schema"
 )
 
-// Kind is one row of the table of served kinds, and what only reports have. Rows are
-// read-only.
-type Kind struct{ kinds.Kind[object] }
+// object is what rules and fields read.
+type object = *document.Object
 
-// Decode returns a report that another server stored, in whatever version of its kind, and
-// the fields that the kind doesn't have, which are left out. It is an error if the types in
-// api/ can't hold the report; what else the published schema says is not checked.
-func (k Kind) Decode(data []byte) (decoded report.Accessor, unknown []string, err error) {
-	readable, ok := k.New().(interface {
-		report.Accessor
-		Read(data []byte) ([]string, error)
-	})
-	if !ok {
-		return nil, nil, fmt.Errorf("%T is not a report", k.New())
-	}
-	unknown, err = readable.Read(data)
-	return readable, unknown, err
+type selectableField = kinds.SelectableField[object]
+
+// Kind is a served version of a kind. It is read-only.
+type Kind struct {
+	kinds.Kind[object]
+
+	definition *apiextensionsv1.CustomResourceDefinition
+	document   *document.Kind
 }
 
-// Kinds returns the table of all served kinds, ordered by group and then with the
+// version returns what the definition says of the served version.
+func (k Kind) version() *apiextensionsv1.CustomResourceDefinitionVersion {
+	for i := range k.definition.Spec.Versions {
+		if v := &k.definition.Spec.Versions[i]; v.Name == k.GroupVersionKind.Version {
+			return v
+		}
+	}
+	return &apiextensionsv1.CustomResourceDefinitionVersion{} // Not reached: the kind was made from one.
+}
+
+// CRD returns the definition. Those of reports are as the policy engines publish them, without descriptions. The caller
+// may change it.
+func (k Kind) CRD() *apiextensionsv1.CustomResourceDefinition { return k.definition.DeepCopy() }
+
+// Codec returns what encodes objects as they are stored.
+func (k Kind) Codec() runtime.Codec { return document.NewCodec(k.document) }
+
+// Report says whether the kind is one of [Kinds].
+func (k Kind) Report() bool { return k.document.NewView != nil }
+
+// Stored reports whether objects are stored in this version of the kind.
+func (k Kind) Stored() bool { return k.document.StoredVersion == k.GroupVersionKind.Version }
+
+// Decode returns an object that another server stored, in whatever version of its kind, and
+// the fields that the kind doesn't have, which are left out. It is an error if the types in
+// api/ can't hold a report; what else the schema says is not checked.
+func (k Kind) Decode(data []byte) (decoded *document.Object, unknown []string, err error) {
+	decoded = document.New(k.document)
+	unknown, err = decoded.Read(data)
+	return decoded, unknown, err
+}
+
+// FromDefinition returns the served versions of a definition that package definition has checked.
+func FromDefinition(crd *apiextensionsv1.CustomResourceDefinition) ([]Kind, error) {
+	all := map[string]*schemas.Schema{}
+	var stored string
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		s, err := schemas.New(crd, version.Name)
+		if err != nil {
+			return nil, err
+		}
+		all[version.Name] = s
+		if version.Storage {
+			stored = version.Name
+		}
+	}
+	var served []Kind
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		if !version.Served {
+			continue
+		}
+		gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
+		kind := newKind(crd, &document.Kind{
+			GroupVersionKind: gv.WithKind(crd.Spec.Names.Kind), ListKind: gv.WithKind(crd.Spec.Names.ListKind),
+			Schema: all[version.Name], Schemas: all, StoredVersion: stored,
+		})
+		for _, field := range version.SelectableFields {
+			kind.SelectableFields = append(kind.SelectableFields, fieldOf(strings.TrimPrefix(field.JSONPath, ".")))
+		}
+		if version.Subresources != nil && version.Subresources.Status != nil {
+			kind.Rules = withStatus(kind.Rules)
+		}
+		served = append(served, kind)
+	}
+	return served, nil
+}
+
+func newKind(crd *apiextensionsv1.CustomResourceDefinition, of *document.Kind) Kind {
+	names := crd.Spec.Names
+	return Kind{
+		Kind: kinds.Kind[object]{
+			GroupVersionKind: of.GroupVersionKind,
+			Resource:         names.Plural,
+			Singular:         names.Singular,
+			ShortNames:       names.ShortNames,
+			Categories:       names.Categories,
+			Namespaced:       crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+			New:              func() runtime.Object { return document.New(of) },
+			NewList:          func() runtime.Object { return document.NewList(of) },
+			Rules:            rules(),
+		},
+		definition: crd, document: of,
+	}
+}
+
+// fieldOf returns the field of a body with a name such as spec.owner.
+func fieldOf(name string) selectableField {
+	path := strings.Split(name, ".")
+	return selectableField{Name: name, Value: func(o object) string { return o.Text(path...) }}
+}
+
+// Kinds returns the table of the kinds of reports, ordered by group and then with the
 // namespaced kind first.
-func Kinds() []Kind { return slices.Clone(table()) }
+func Kinds() []Kind { return slices.Clone(reportTable()) }
 
 // Made once is the purpose of this variable: the rows are read-only, and not cheap to make.
-var table = sync.OnceValue(func() []Kind {
-	var rows []Kind
-	for _, row := range slices.Concat(openreportsKinds(), kyvernoKinds(), wgpolicyKinds()) {
-		rows = append(rows, Kind{row})
+var reportTable = sync.OnceValue(func() []Kind {
+	rows, err := reportKinds()
+	if err != nil {
+		panic(err) // The definitions are part of the program.
 	}
 	return rows
 })
+
+// KindsOf returns the kinds of reports of some groups.
+func KindsOf(groups []string) []Kind {
+	return slices.DeleteFunc(Kinds(), func(kind Kind) bool { return !slices.Contains(groups, kind.GroupVersionKind.Group) })
+}
 
 // Groups returns the names of all groups in [Kinds], in order.
 func Groups() []string { return slices.Clone(groups()) }
@@ -58,7 +148,7 @@ func Groups() []string { return slices.Clone(groups()) }
 // Made once is the purpose of this variable: every request asks for them.
 var groups = sync.OnceValue(func() []string {
 	var names []string
-	for _, kind := range table() {
+	for _, kind := range reportTable() {
 		names = append(names, kind.GroupVersionKind.Group)
 	}
 	return slices.Compact(names)
@@ -73,83 +163,4 @@ func KindOf(resource schema.GroupResource) (Kind, error) {
 	}
 	return Kind{}, fmt.Errorf("resource %s is not a kind of report: groups with reports are %s",
 		resource, strings.Join(Groups(), ", "))
-}
-
-type row = kinds.Kind[object]
-
-func openreportsKinds() []row {
-	return []row{{
-		GroupVersionKind: openreports.SchemeGroupVersion.WithKind("Report"),
-		Resource:         "reports",
-		Singular:         "report",
-		ShortNames:       []string{"reps"},
-		Namespaced:       true,
-		New:              func() runtime.Object { return document.New[openreports.Report]() },
-		NewList:          func() runtime.Object { return document.NewList[openreports.Report]() },
-		Columns:          scopedColumns(kinds.WideOnly),
-		SelectableFields: scopedFields(),
-		Rules:            rules(),
-	}, {
-		GroupVersionKind: openreports.SchemeGroupVersion.WithKind("ClusterReport"),
-		Resource:         "clusterreports",
-		Singular:         "clusterreport",
-		ShortNames:       []string{"creps"},
-		New:              func() runtime.Object { return document.New[openreports.ClusterReport]() },
-		NewList:          func() runtime.Object { return document.NewList[openreports.ClusterReport]() },
-		Columns:          scopedColumns(kinds.WideOnly),
-		SelectableFields: scopedFields(),
-		Rules:            rules(),
-	}}
-}
-
-func kyvernoKinds() []row {
-	return []row{{
-		GroupVersionKind: kyverno.SchemeGroupVersion.WithKind("EphemeralReport"),
-		Resource:         "ephemeralreports",
-		Singular:         "ephemeralreport",
-		ShortNames:       []string{"ephr"},
-		Categories:       []string{"kyverno"},
-		Namespaced:       true,
-		New:              func() runtime.Object { return document.New[kyverno.EphemeralReport]() },
-		NewList:          func() runtime.Object { return document.NewList[kyverno.EphemeralReport]() },
-		Columns:          ephemeralColumns(kinds.WideOnly),
-		SelectableFields: ephemeralFields(),
-		Rules:            rules(),
-	}, {
-		GroupVersionKind: kyverno.SchemeGroupVersion.WithKind("ClusterEphemeralReport"),
-		Resource:         "clusterephemeralreports",
-		Singular:         "clusterephemeralreport",
-		ShortNames:       []string{"cephr"},
-		Categories:       []string{"kyverno"},
-		New:              func() runtime.Object { return document.New[kyverno.ClusterEphemeralReport]() },
-		NewList:          func() runtime.Object { return document.NewList[kyverno.ClusterEphemeralReport]() },
-		Columns:          ephemeralColumns(kinds.Always),
-		SelectableFields: ephemeralFields(),
-		Rules:            rules(),
-	}}
-}
-
-func wgpolicyKinds() []row {
-	return []row{{
-		GroupVersionKind: wgpolicy.SchemeGroupVersion.WithKind("PolicyReport"),
-		Resource:         "policyreports",
-		Singular:         "policyreport",
-		ShortNames:       []string{"polr"},
-		Namespaced:       true,
-		New:              func() runtime.Object { return document.New[wgpolicy.PolicyReport]() },
-		NewList:          func() runtime.Object { return document.NewList[wgpolicy.PolicyReport]() },
-		Columns:          scopedColumns(kinds.Always),
-		SelectableFields: scopedFields(),
-		Rules:            rules(),
-	}, {
-		GroupVersionKind: wgpolicy.SchemeGroupVersion.WithKind("ClusterPolicyReport"),
-		Resource:         "clusterpolicyreports",
-		Singular:         "clusterpolicyreport",
-		ShortNames:       []string{"cpolr"},
-		New:              func() runtime.Object { return document.New[wgpolicy.ClusterPolicyReport]() },
-		NewList:          func() runtime.Object { return document.NewList[wgpolicy.ClusterPolicyReport]() },
-		Columns:          scopedColumns(kinds.Always),
-		SelectableFields: scopedFields(),
-		Rules:            rules(),
-	}}
 }

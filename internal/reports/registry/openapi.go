@@ -5,117 +5,121 @@ package registry
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
-	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/routes"
+	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/docket-project/docket/internal/reports/schema"
+	"github.com/docket-project/docket/internal/reports/document"
 )
 
-// CRD returns a custom resource definition of k as the policy engines publish it, without
-// descriptions and printed columns.
-func (k Kind) CRD() (*apiextensionsv1.CustomResourceDefinition, error) {
-	published, err := schema.Of(k.GroupVersionKind)
+// documents are the OpenAPI documents of a group, as kube-apiserver makes them of definitions.
+type documents struct {
+	v2 []*spec.Swagger
+	// v3 are those of each version, by its path.
+	v3 map[string]*spec3.OpenAPI
+}
+
+func newDocuments(served []Kind) (documents, error) {
+	parts := map[string][]*spec3.OpenAPI{}
+	d := documents{v3: map[string]*spec3.OpenAPI{}}
+	for _, kind := range served {
+		gv := kind.GroupVersion()
+		v2, err := builder.BuildOpenAPIV2(kind.definition, gv.Version, builder.Options{V2: true, IncludeSelectableFields: true})
+		if err != nil {
+			return d, fmt.Errorf("OpenAPI of %s: %w", kind.GroupResource(), err)
+		}
+		v3, err := builder.BuildOpenAPIV3(kind.definition, gv.Version, builder.Options{IncludeSelectableFields: true})
+		if err != nil {
+			return d, fmt.Errorf("OpenAPI of %s: %w", kind.GroupResource(), err)
+		}
+		v2.Definitions = handler.PruneDefaults(v2.Definitions)
+		d.v2 = append(d.v2, v2)
+		path := "apis/" + gv.String()
+		parts[path] = append(parts[path], v3)
+	}
+	for path, of := range parts {
+		merged, err := builder.MergeSpecsV3(of...)
+		if err != nil {
+			return d, err
+		}
+		d.v3[path] = merged
+	}
+	return d, nil
+}
+
+// typeConverter returns what reads objects of the group for managed fields.
+func (g *group) typeConverter() (managedfields.TypeConverter, error) {
+	models := map[string]*spec.Schema{}
+	for _, of := range g.documents.v3 {
+		for name, model := range of.Components.Schemas {
+			models[name] = model
+		}
+	}
+	library, err := managedfields.NewTypeConverter(models, false)
 	if err != nil {
 		return nil, err
 	}
-	scope := apiextensionsv1.ClusterScoped
-	if k.Namespaced {
-		scope = apiextensionsv1.NamespaceScoped
+	empty := make([]runtime.Object, len(g.kinds))
+	for i, kind := range g.kinds {
+		empty[i] = kind.New()
 	}
-	names := apiextensionsv1.CustomResourceDefinitionNames{
-		Plural: k.Resource, Singular: k.Singular, ShortNames: k.ShortNames,
-		Categories: k.Categories, Kind: k.GroupVersionKind.Kind, ListKind: k.ListKind().Kind,
-	}
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: k.GroupResource().String()},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: k.GroupVersionKind.Group, Scope: scope, Names: names,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: k.GroupVersionKind.Version, Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: published.Published()},
-			}},
-		},
-		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
-	}, nil
+	return document.NewTypeConverter(library, empty...)
 }
 
-// OpenAPIDefinitions returns the models of all kinds, as kube-apiserver makes them of
-// custom resource definitions, and of the types that each API server needs.
-func OpenAPIDefinitions() (common.GetOpenAPIDefinitions, error) {
-	models := map[string]spec.Schema{}
-	for _, kind := range Kinds() {
-		if err := kind.addModels(models); err != nil {
-			return nil, fmt.Errorf("OpenAPI models of %s: %w", kind.GroupResource(), err)
-		}
-	}
-	return func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-		definitions := generatedopenapi.GetOpenAPIDefinitions(ref)
-		for name, model := range models {
-			resolved, dependencies := referring(model, ref)
-			definitions[name] = common.OpenAPIDefinition{Schema: resolved, Dependencies: dependencies}
-		}
-		return definitions
-	}, nil
+// openAPI publishes the documents of a server: those of its routes, and of groups that may change.
+type openAPI struct {
+	static *spec.Swagger
+	v2     *handler.OpenAPIService
+	v3     *handler3.OpenAPIService
+	// paths are those of groups that are published.
+	paths []string
 }
 
-// addModels adds the models of the kind and of its list, by name.
-func (k Kind) addModels(models map[string]spec.Schema) error {
-	crd, err := k.CRD()
+func newOpenAPI(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config) *openAPI {
+	o := &openAPI{}
+	install := routes.OpenAPI{Config: config.OpenAPIConfig, V3Config: config.OpenAPIV3Config}
+	if config.OpenAPIConfig != nil {
+		o.v2, o.static = install.InstallV2(server.Handler.GoRestfulContainer, server.Handler.NonGoRestfulMux)
+	}
+	if config.OpenAPIV3Config != nil {
+		o.v3 = install.InstallV3(server.Handler.GoRestfulContainer, server.Handler.NonGoRestfulMux)
+	}
+	return o
+}
+
+// set publishes the documents of all groups.
+func (o *openAPI) set(groups []documents) error {
+	var v2 []*spec.Swagger
+	var paths []string
+	for _, of := range groups {
+		v2 = append(v2, of.v2...)
+		for path, document := range of.v3 {
+			paths = append(paths, path)
+			if o.v3 != nil {
+				o.v3.UpdateGroupVersion(path, document)
+			}
+		}
+	}
+	for _, path := range o.paths {
+		if !slices.Contains(paths, path) && o.v3 != nil {
+			o.v3.DeleteGroupVersion(path)
+		}
+	}
+	o.paths = paths
+	if o.v2 == nil {
+		return nil
+	}
+	merged, err := builder.MergeSpecs(o.static, v2...)
 	if err != nil {
-		return err
+		return fmt.Errorf("OpenAPI v2: %w", err)
 	}
-	built, err := builder.BuildOpenAPIV3(crd, k.GroupVersionKind.Version, builder.Options{})
-	if err != nil {
-		return err
-	}
-	for _, object := range []any{k.New(), k.NewList()} {
-		named, ok := object.(interface{ OpenAPIModelName() string })
-		if !ok {
-			return fmt.Errorf("%T has no name in OpenAPI documents", object)
-		}
-		model, ok := built.Components.Schemas[named.OpenAPIModelName()]
-		if !ok {
-			return fmt.Errorf("there is no model %s", named.OpenAPIModelName())
-		}
-		models[named.OpenAPIModelName()] = *model
-	}
-	return nil
-}
-
-// componentPath is where models of OpenAPI v3 refer to each other.
-const componentPath = "#/components/schemas/"
-
-// referring returns a copy of a model with the references that ref makes, and the names that
-// it refers to.
-func referring(model spec.Schema, ref common.ReferenceCallback) (spec.Schema, []string) {
-	var names []string
-	var resolve func(spec.Schema) spec.Schema
-	resolve = func(s spec.Schema) spec.Schema {
-		if name, ok := strings.CutPrefix(s.Ref.String(), componentPath); ok {
-			names = append(names, name)
-			s.Ref = ref(name)
-		}
-		s.AllOf = slices.Clone(s.AllOf)
-		for i := range s.AllOf {
-			s.AllOf[i] = resolve(s.AllOf[i])
-		}
-		if s.Items != nil && s.Items.Schema != nil {
-			items := resolve(*s.Items.Schema)
-			s.Items = &spec.SchemaOrArray{Schema: &items}
-		}
-		s.Properties = maps.Clone(s.Properties)
-		for name, property := range s.Properties {
-			s.Properties[name] = resolve(property)
-		}
-		return s
-	}
-	return resolve(model), names
+	return o.v2.UpdateSpec(merged)
 }

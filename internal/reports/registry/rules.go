@@ -5,6 +5,7 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,29 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
 // maxFieldErrors bounds what one answer says about an invalid report: a producer
 // that gets one field wrong usually gets it wrong in each of thousands of results.
 const maxFieldErrors = 1000
-
-// object is a report that knows its schema.
-type object interface {
-	report.Accessor
-	// Body is everything but type and metadata, equal for equal content.
-	Body() []byte
-	// Validate compares type and body with the published schema. With a stored report
-	// as old, what is wrong there already and stays is passed over.
-	Validate(old runtime.Object) field.ErrorList
-	// Accept is called once the report was found to be valid.
-	Accept()
-}
 
 // rules are those of custom resources, for all kinds: a PUT of a missing report is 404,
 // and it must name the resourceVersion that it replaces.
@@ -46,7 +33,7 @@ func rules() kinds.Rules[object] {
 		Validate:     validate,
 		MaxErrors:    maxFieldErrors,
 		Warnings:     warnings,
-		Accept:       object.Accept,
+		Accept:       func(o object) { o.Accept() },
 	}
 }
 
@@ -60,12 +47,12 @@ func prepare(incoming, stored object) {
 
 // validate passes over what is already wrong with the stored report and stays that way:
 // otherwise the report could neither be labelled nor lose its finalizers.
-func validate(incoming, stored object) field.ErrorList {
+func validate(ctx context.Context, incoming, stored object) field.ErrorList {
 	if stored == nil {
-		return incoming.Validate(nil)
+		return incoming.Validate(ctx, nil)
 	}
 	errs := apivalidation.ValidateObjectMetaAccessorUpdate(incoming, stored, field.NewPath("metadata"))
-	return append(errs, incoming.Validate(stored)...)
+	return append(errs, incoming.Validate(ctx, stored)...)
 }
 
 // warnings warns about the finalizers that a write adds.

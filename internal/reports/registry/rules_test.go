@@ -39,7 +39,7 @@ func TestPrepareForCreate(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
 		object := decodeReport(t, kind, `{"metadata":{"generation":9}}`)
-		newStrategy(kind, newTestScheme(t)).PrepareForCreate(t.Context(), object)
+		newStrategy(kind).PrepareForCreate(t.Context(), object)
 		if got := object.GetGeneration(); got != 1 {
 			t.Errorf("generation of a new %s is %d, want 1", kind.Resource, got)
 		}
@@ -75,7 +75,7 @@ func TestPrepareForUpdate(t *testing.T) {
 			stored := decodeReport(t, kind, test.stored)
 			stored.SetGeneration(4)
 			incoming := decodeReport(t, kind, test.incoming)
-			newStrategy(kind, newTestScheme(t)).PrepareForUpdate(t.Context(), incoming, stored)
+			newStrategy(kind).PrepareForUpdate(t.Context(), incoming, stored)
 			if got := incoming.GetGeneration(); got != test.want {
 				t.Errorf("generation is %d, want %d", got, test.want)
 			}
@@ -88,7 +88,7 @@ func TestPrepareForUpdate(t *testing.T) {
 func TestValidateUpdateOfInvalidReports(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "policyreports")
-	rules := newStrategy(kind, newTestScheme(t))
+	rules := newStrategy(kind)
 	stored := decodeReport(t, kind, `{"metadata":{"finalizers":["a/b"]},"results":[{"result":"bad"}]}`)
 	for name, test := range map[string]struct {
 		incoming string
@@ -112,7 +112,7 @@ func TestValidateUpdateOfInvalidReports(t *testing.T) {
 func TestFinalizerWarnings(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "reports")
-	rules := newStrategy(kind, newTestScheme(t))
+	rules := newStrategy(kind)
 	plain := `metadata.finalizers: "mine": use a name with a domain and a path, such as example.com/cleanup, so that others can't take the same`
 	create := rules.WarningsOnCreate(t.Context(),
 		decodeReport(t, kind, `{"metadata":{"finalizers":["orphan","foregroundDeletion","kubernetes","example.com/x","mine"]}}`))
@@ -128,7 +128,7 @@ func TestFinalizerWarnings(t *testing.T) {
 func TestStrategyPolicies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Kinds() {
-		rules := newStrategy(kind, newTestScheme(t))
+		rules := newStrategy(kind)
 		if rules.NamespaceScoped() != kind.Namespaced {
 			t.Errorf("%s: NamespaceScoped is %v", kind.Resource, rules.NamespaceScoped())
 		}

@@ -25,13 +25,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files that are made from this package")
 
-func newTestScheme(t testing.TB) *runtime.Scheme {
-	t.Helper()
-	return testkit.Must(NewScheme())(t)
-}
+func newTestTypes() objectTypes { return newTypes(runtime.NewScheme(), Kinds()) }
 
-func newStrategy(kind Kind, scheme *runtime.Scheme) *kinds.Strategy[object] {
-	return kinds.NewStrategy(kind.Kind, scheme)
+func newStrategy(kind Kind) *kinds.Strategy[object] {
+	return kinds.NewStrategy(kind.Kind, newTestTypes())
 }
 
 func objectOf(t testing.TB, found runtime.Object) object {

@@ -5,12 +5,12 @@ package registry
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -22,12 +22,10 @@ import (
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	definitions := newDefinitions(t)
-	scheme := newTestScheme(t)
 	for _, kind := range Kinds() {
 		t.Run(kind.Resource, func(t *testing.T) {
 			t.Parallel()
-			name := testkit.Must(scheme.ToOpenAPIDefinitionName(kind.GroupVersionKind))(t)
-			lines := definitions.flatten(t, definitions[name].Schema, "", false)
+			lines := definitions.flatten(t, *definitions[modelName(kind)], "", false)
 			slices.Sort(lines)
 			got := strings.Join(lines, "\n") + "\n"
 			testkit.NoDiff(t, cmp.Diff(readGolden(t, "schema/"+kind.Resource+".golden"), got), "fields of %s (-published +ours)", kind.Resource)
@@ -43,10 +41,10 @@ func TestFieldsAreDescribed(t *testing.T) {
 		if strings.HasPrefix(name, "io.k8s.") {
 			continue
 		}
-		if definition.Schema.Description == "" {
+		if definition.Description == "" {
 			t.Errorf("%s has no description", name)
 		}
-		for property, schema := range definition.Schema.Properties {
+		for property, schema := range definition.Properties {
 			described++
 			if schema.Description == "" && !strings.HasSuffix(name, ".Counts") {
 				t.Errorf("%s.%s has no description", name, property)
@@ -58,23 +56,33 @@ func TestFieldsAreDescribed(t *testing.T) {
 	}
 }
 
-type definitions map[string]common.OpenAPIDefinition
+type definitions map[string]*spec.Schema
 
 func newDefinitions(t *testing.T) definitions {
 	t.Helper()
-	get := testkit.Must(OpenAPIDefinitions())(t)
-	return get(func(path string) spec.Ref { return spec.MustCreateRef(path) })
+	all := definitions{}
+	for _, of := range testkit.Must(newDocuments(Kinds()))(t).v3 {
+		maps.Copy(all, of.Components.Schemas)
+	}
+	return all
+}
+
+// modelName returns the name of a kind in OpenAPI documents.
+func modelName(kind Kind) string {
+	labels := strings.Split(kind.GroupVersionKind.Group, ".")
+	slices.Reverse(labels)
+	return strings.Join(append(labels, kind.GroupVersionKind.Version, kind.GroupVersionKind.Kind), ".")
 }
 
 // flatten returns one line for each field under schema.
 func (d definitions) flatten(t *testing.T, schema spec.Schema, path string, required bool) []string {
 	t.Helper()
 	if ref := schema.Ref.String(); ref != "" {
-		target, ok := d[ref]
+		target, ok := d[strings.TrimPrefix(ref, "#/components/schemas/")]
 		if !ok {
 			t.Fatalf("%s refers to unknown definition %s", path, ref)
 		}
-		schema = target.Schema
+		schema = *target
 	}
 	var lines []string
 	if path != "" {

@@ -12,9 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage/etcd3/testserver"
@@ -23,6 +26,7 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/reports/kinds"
 	"github.com/docket-project/docket/internal/store/etcdstore/etcdtest"
 )
 
@@ -30,11 +34,10 @@ import (
 // tested here is the registry, and that storage is the reference.
 type etcdOptions struct {
 	transport storagebackend.TransportConfig
-	codec     runtime.Codec
 }
 
 func (o etcdOptions) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	config := storagebackend.NewDefaultConfig("/docket", o.codec)
+	config := storagebackend.NewDefaultConfig("/docket", nil)
 	config.Transport = o.transport
 	config.EventsHistoryWindow = 0
 	return generic.RESTOptions{
@@ -53,9 +56,10 @@ type testServer struct {
 
 func newTestServer(t *testing.T) *testServer {
 	t.Helper()
-	scheme := newTestScheme(t)
-	codecs := NewCodecs(scheme)
-	options := etcdOptions{codec: NewStorageCodec()}
+	scheme := runtime.NewScheme()
+	testkit.NoError(t, kinds.AddUnversionedTypes(scheme))
+	codecs := serializer.NewCodecFactory(scheme)
+	options := etcdOptions{}
 	options.transport.ServerList = testserver.RunEtcd(t, etcdtest.NewConfig(t)).Endpoints()
 
 	config := genericapiserver.NewConfig(codecs)
@@ -63,15 +67,14 @@ func newTestServer(t *testing.T) *testServer {
 	config.EffectiveVersion = basecompatibility.NewEffectiveVersionFromString("1.36", "", "")
 	config.ExternalAddress = "127.0.0.1:443"
 	config.LoopbackClientConfig = &rest.Config{}
-	namer := testkit.Must(NewDefinitionNamer())(t)
-	definitions := testkit.Must(OpenAPIDefinitions())(t)
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
-	DescribePatches(config.OpenAPIConfig, config.OpenAPIV3Config)
+	namer := openapinamer.NewDefinitionNamer(scheme)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
+	config.SkipOpenAPIInstallation = true
 	server := testkit.Must(config.Complete(nil).New("registry-test", genericapiserver.NewEmptyDelegate()))(t)
 	t.Cleanup(server.Destroy)
-	groups := testkit.Must(APIGroups(Groups(), scheme, options))(t)
-	testkit.NoError(t, Install(server, config, groups))
+	served := NewServer(server, config, func(Kind) generic.RESTOptionsGetter { return options })
+	testkit.NoError(t, served.Serve(Kinds()))
 	prepared := server.PrepareRun()
 	listener := httptest.NewServer(prepared.Handler)
 	t.Cleanup(listener.Close)

@@ -19,7 +19,6 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testkit"
-	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
 // TestColumns compares name, type and priority of every column, and its cells, to
@@ -31,10 +30,11 @@ func TestColumns(t *testing.T) {
 		t.Run(kind.Resource, func(t *testing.T) {
 			t.Parallel()
 			published := strings.Split(strings.TrimSpace(readGolden(t, "columns/"+kind.Resource+".golden")), "\n")
-			columns := kind.Columns[1:] // The definitions don't state the name, which comes first.
+			columns := kind.version().AdditionalPrinterColumns
 			if len(published) != len(columns) {
 				t.Fatalf("%d columns, want %d", len(columns), len(published))
 			}
+			printed := testkit.Must(newTable(kind))(t)
 			for i, column := range columns {
 				heading, path, ok := cutLast(published[i])
 				if !ok {
@@ -44,7 +44,8 @@ func TestColumns(t *testing.T) {
 					t.Errorf("column %d is %q, want %q", i, got, heading)
 				}
 				for name, sample := range tableSamples(t, kind) {
-					if diff := cmp.Diff(cellByPath(t, sample, column.Type, path), column.Cell(sample)); diff != "" {
+					table := testkit.Must(printed.ConvertToTable(t.Context(), sample, nil))(t)
+					if diff := cmp.Diff(cellByPath(t, sample, column.Type, path), table.Rows[0].Cells[i+1]); diff != "" {
 						t.Errorf("cell %s of the %s report (-want +got):\n%s", column.Name, name, diff)
 					}
 				}
@@ -62,7 +63,7 @@ func TestTables(t *testing.T) {
 			samples := tableSamples(t, kind)
 			list := kind.NewList()
 			testkit.NoError(t, meta.SetList(list, []runtime.Object{samples["full"], samples["empty"]}))
-			table := testkit.Must(kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), list, nil))(t)
+			table := testkit.Must(testkit.Must(newTable(kind))(t).ConvertToTable(t.Context(), list, nil))(t)
 			compareGolden(t, "tables/"+kind.Resource+".golden", printTable(table))
 		})
 	}
@@ -76,7 +77,7 @@ func TestTableOfList(t *testing.T) {
 	listMeta.SetResourceVersion("7")
 	listMeta.SetContinue("more")
 	listMeta.SetRemainingItemCount(new(int64(3)))
-	convertor := kinds.NewTableConvertor(kind.Kind)
+	convertor := testkit.Must(newTable(kind))(t)
 
 	table := testkit.Must(convertor.ConvertToTable(t.Context(), list, &metav1.TableOptions{NoHeaders: true}))(t)
 	want := metav1.ListMeta{ResourceVersion: "7", Continue: "more", RemainingItemCount: new(int64(3))}
@@ -90,7 +91,7 @@ func TestTableOfOneReport(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "reports")
 	one := newReport(t, kind, metav1.ObjectMeta{Name: "one", ResourceVersion: "9"}, fullContent())
-	table := testkit.Must(kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), one, &metav1.TableOptions{}))(t)
+	table := testkit.Must(testkit.Must(newTable(kind))(t).ConvertToTable(t.Context(), one, &metav1.TableOptions{}))(t)
 	if table.ResourceVersion != "9" || len(table.Rows) != 1 || table.Rows[0].Object.Object != runtime.Object(one) {
 		t.Errorf("table of one report: resourceVersion %q, rows %v", table.ResourceVersion, table.Rows)
 	}
@@ -98,8 +99,8 @@ func TestTableOfOneReport(t *testing.T) {
 
 func TestTableOfOtherObject(t *testing.T) {
 	t.Parallel()
-	_, err := kinds.NewTableConvertor(kindOf(t, "reports").Kind).ConvertToTable(t.Context(), &metav1.PartialObjectMetadata{}, nil)
-	if err == nil || !strings.Contains(err.Error(), "not a Report") {
+	_, err := testkit.Must(newTable(kindOf(t, "reports")))(t).ConvertToTable(t.Context(), &metav1.PartialObjectMetadata{}, nil)
+	if err == nil || !strings.Contains(err.Error(), "PartialObjectMetadata") {
 		t.Errorf("error is %v, want one that says what is wrong", err)
 	}
 }

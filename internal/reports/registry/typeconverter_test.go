@@ -19,13 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints"
-	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/kube-openapi/pkg/builder3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/results"
 )
 
@@ -42,7 +41,7 @@ func TestRoutesHaveAllParts(t *testing.T) {
 		"TypeConverter", "EquivalentResourceRegistry", "Authorizer", "Admit", "MinRequestTimeout", "MaxRequestBodyBytes",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields of APIGroupVersion; compare routesOf with newAPIGroupVersion and installAPIResources of the library (-known +now):\n%s", diff)
+		t.Errorf("fields of APIGroupVersion; compare group.routes with newAPIGroupVersion and installAPIResources of the library (-known +now):\n%s", diff)
 	}
 }
 
@@ -73,32 +72,21 @@ func TestManagedFields(t *testing.T) {
 	}
 }
 
-// testModels returns the OpenAPI models of all kinds, as the library makes them for its own converter.
+// testModels returns the OpenAPI models of all kinds.
 func testModels(t *testing.T) map[string]*spec.Schema {
 	t.Helper()
-	namer := testkit.Must(NewDefinitionNamer())(t)
-	definitions := testkit.Must(OpenAPIDefinitions())(t)
-	var names []string
-	for _, kind := range Kinds() {
-		named, ok := kind.New().(interface{ OpenAPIModelName() string })
-		if !ok {
-			t.Fatalf("%s has no model", kind.GroupVersionKind)
-		}
-		names = append(names, named.OpenAPIModelName())
-	}
-	models := testkit.Must(builder3.BuildOpenAPIDefinitionsForResources(genericapiserver.DefaultOpenAPIV3Config(definitions, namer), names...))(t)
-	return models
+	return newDefinitions(t)
 }
 
 func newManagers(t *testing.T, kind Kind, models map[string]*spec.Schema, seed uint64) *managers {
 	t.Helper()
 	library := testkit.Must(managedfields.NewTypeConverter(models, false))(t)
-	ours := testkit.Must(newTypeConverter(models, []Kind{kind}))(t)
-	scheme := newTestScheme(t)
+	ours := testkit.Must(document.NewTypeConverter(library, kind.New()))(t)
+	scheme := newTestTypes()
 	hub := schema.GroupVersion{Group: kind.GroupVersionKind.Group, Version: runtime.APIVersionInternal}
 	manager := func(converter managedfields.TypeConverter) *managedfields.FieldManager {
 		made := testkit.Must(managedfields.NewDefaultFieldManager(
-			converter, runtime.UnsafeObjectConvertor(scheme), scheme, scheme, kind.GroupVersionKind, hub, "", nil))(t)
+			converter, scheme, scheme, scheme, kind.GroupVersionKind, hub, "", nil))(t)
 		return made
 	}
 	return &managers{kind: kind, random: rand.New(rand.NewPCG(seed, 1)), library: manager(library), ours: manager(ours)}
@@ -201,11 +189,11 @@ func (m *managers) read(t *testing.T, data []byte, stored bool) runtime.Object {
 	if !stored {
 		return obj
 	}
-	encoded, err := runtime.Encode(NewStorageCodec(), obj)
+	encoded, err := runtime.Encode(m.kind.Codec(), obj)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if obj, _, err = NewStorageCodec().Decode(encoded, nil, m.kind.New()); err != nil {
+	if obj, _, err = m.kind.Codec().Decode(encoded, nil, m.kind.New()); err != nil {
 		t.Fatal(err)
 	}
 	return obj

@@ -90,7 +90,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kind := kindOf(t, test.resource)
-			errs := newStrategy(kind, newTestScheme(t)).Validate(t.Context(), decodeReport(t, kind, test.body))
+			errs := newStrategy(kind).Validate(t.Context(), decodeReport(t, kind, test.body))
 			var got []string
 			for _, err := range errs {
 				got = append(got, err.Error())
@@ -116,7 +116,7 @@ func TestValidateNames(t *testing.T) {
 		kind := kindOf(t, "clusterreports")
 		object := decodeReport(t, kind, `{}`)
 		object.SetName(name)
-		errs := newStrategy(kind, newTestScheme(t)).Validate(t.Context(), object)
+		errs := newStrategy(kind).Validate(t.Context(), object)
 		if got := len(errs) == 0; got != valid {
 			t.Errorf("name %q is valid: %v, want %v (%v)", name, got, valid, errs)
 		}
@@ -132,7 +132,7 @@ func TestValidateBoundsErrors(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "policyreports")
 	body := `{"results":[{}` + strings.Repeat(",{}", 9999) + `]}`
-	errs := newStrategy(kind, newTestScheme(t)).Validate(t.Context(), decodeReport(t, kind, body))
+	errs := newStrategy(kind).Validate(t.Context(), decodeReport(t, kind, body))
 	if len(errs) != maxFieldErrors {
 		t.Errorf("%d errors, want %d", len(errs), maxFieldErrors)
 	}
@@ -141,7 +141,7 @@ func TestValidateBoundsErrors(t *testing.T) {
 func TestValidateOtherObject(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "policyreports")
-	rules := newStrategy(kind, newTestScheme(t))
+	rules := newStrategy(kind)
 	for _, errs := range []field.ErrorList{
 		rules.Validate(t.Context(), &runtime.Unknown{}),
 		rules.ValidateUpdate(t.Context(), &runtime.Unknown{}, kind.New()),

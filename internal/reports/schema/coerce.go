@@ -20,6 +20,8 @@ type Options struct {
 	// DropMalformed leaves out fields of the metadata that are of the wrong type,
 	// instead of failing.
 	DropMalformed bool
+	// KeepMissing sets no defaults, as where an object is converted to another version.
+	KeepMissing bool
 }
 
 // Coerce makes of a decoded object of the schema's kind what is stored of it: it prunes
@@ -49,6 +51,8 @@ func (s *Schema) Coerce(content map[string]any, options Options) (*metav1.Object
 	if problem != nil {
 		return nil, nil, problem
 	}
-	defaulting.Default(content, s.structural)
+	if !options.KeepMissing {
+		defaulting.Default(content, s.structural)
+	}
 	return meta, append(unknown, paths...), nil
 }

@@ -21,7 +21,7 @@ import (
 
 // backend is where a server keeps reports.
 type backend interface {
-	// RESTOptionsGetter returns what the registry needs to keep resources there.
+	// RESTOptionsGetter returns what the registry needs to keep resources there. The registry brings the codec.
 	RESTOptionsGetter() generic.RESTOptionsGetter
 	// ObjectsGetter is the same for objects of any kind, encoded with codec.
 	ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter
@@ -52,7 +52,7 @@ func (c CompletedConfig) openBackend(ctx context.Context) (backend, error) {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return &sqlBackend{
-		Store: reports, database: opened, getter: reports.RESTOptionsGetter(registry.NewStorageCodec(), c.projector()),
+		Store: reports, database: opened, getter: reports.RESTOptionsGetter(nil, c.projector()),
 	}, nil
 }
 
@@ -107,7 +107,6 @@ func (c *Config) etcdOptions() (etcdstore.Options, error) {
 		Prefix: place.Prefix, Cluster: c.Database.Cluster,
 		CompactionInterval: place.CompactionInterval,
 		ConnectTimeout:     c.Database.ConnectTimeout, Waiting: c.Database.Waiting,
-		Codec:            registry.NewStorageCodec(),
 		GarbageCollector: c.Store.GarbageCollector,
 	}, nil
 }

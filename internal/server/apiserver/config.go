@@ -10,7 +10,10 @@ import (
 	"net"
 	"time"
 
+	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
@@ -19,7 +22,7 @@ import (
 
 	resultsv1alpha1 "github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kit/connections"
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/reports/kinds"
 	"github.com/docket-project/docket/internal/results/resultsapi"
 	"github.com/docket-project/docket/internal/server/frontproxy"
 	"github.com/docket-project/docket/internal/server/namespaces"
@@ -43,8 +46,6 @@ const informerResync = 10 * time.Minute
 type Config struct {
 	// Generic is the configuration of the library's server.
 	Generic *genericapiserver.RecommendedConfig
-	// Scheme of the served kinds.
-	Scheme *runtime.Scheme
 	// APIGroups to serve.
 	APIGroups []string
 	// DatabaseURL and Database say where reports are kept.
@@ -129,35 +130,30 @@ func (c *Config) closeListener() {
 
 // newConfig sets what depends on the options alone.
 func (o CompletedOptions) newConfig() (*Config, error) {
-	scheme, err := registry.NewScheme()
-	if err != nil {
+	scheme := runtime.NewScheme()
+	if err := kinds.AddUnversionedTypes(scheme); err != nil {
 		return nil, err
 	}
-	generic := genericapiserver.NewRecommendedConfig(registry.NewCodecs(scheme))
+	if err := resultsv1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	generic := genericapiserver.NewRecommendedConfig(serializer.NewCodecFactory(scheme))
 	if err := o.Server.ApplyTo(&generic.Config); err != nil {
 		return nil, fmt.Errorf("server options: %w", err)
 	}
 	generic.EffectiveVersion = servedVersion{generic.EffectiveVersion}
 	// Both versions: v3 is what server-side apply works with, v2 is what older
 	// clients and the cluster's aggregator read.
-	namer, err := registry.NewDefinitionNamer(resultsv1alpha1.AddToScheme)
-	if err != nil {
-		return nil, err
-	}
-	definitions, err := registry.OpenAPIDefinitions()
-	if err != nil {
-		return nil, err
-	}
-	definitions = resultsapi.AddOpenAPI(definitions)
+	namer := openapinamer.NewDefinitionNamer(scheme)
+	definitions := resultsapi.AddOpenAPI(generatedopenapi.GetOpenAPIDefinitions)
 	generic.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
 	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
-	registry.DescribePatches(generic.OpenAPIConfig, generic.OpenAPIV3Config)
+	generic.SkipOpenAPIInstallation = true // The registry publishes the documents, which may change.
 	generic.OpenAPIConfig.Info.Title = "Docket"
 	generic.OpenAPIV3Config.Info.Title = "Docket"
 	storage := o.Storage
 	return &Config{
 		Generic:     generic,
-		Scheme:      scheme,
 		APIGroups:   storage.APIGroups,
 		DatabaseURL: storage.Database,
 		Database:    storage.databaseOptions(),

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	kserializer "k8s.io/apimachinery/pkg/runtime/serializer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -189,8 +190,7 @@ func encodedLists(t *testing.T, served *registry.REST) map[string]*metainternalv
 
 func jsonEncoder(t *testing.T) runtime.Encoder {
 	t.Helper()
-	scheme := testkit.Must(registry.NewScheme())(t)
-	serializer := document.NewSerializer(registry.NewCodecs(scheme))
+	serializer := document.NewSerializer(kserializer.NewCodecFactory(runtime.NewScheme()))
 	info, ok := runtime.SerializerInfoForMediaType(serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	if !ok {
 		t.Fatal("there is no JSON")

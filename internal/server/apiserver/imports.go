@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/utils/clock"
 
@@ -32,10 +31,10 @@ type importer struct {
 
 // installImports adds the paths of imports to a server.
 func installImports(
-	paths *mux.PathRecorderMux, groups []*genericapiserver.APIGroupInfo, held *holds, reports *store.Store,
+	paths *mux.PathRecorderMux, served []*registry.REST, held *holds, reports *store.Store,
 ) {
 	i := &importer{
-		importer: imports.New(imports.StorageOf(groups), imports.Exact, clock.RealClock{}),
+		importer: imports.New(imports.StorageOf(served), imports.Exact, clock.RealClock{}),
 		holds:    held, reports: reports,
 	}
 	paths.HandleFunc(imports.Path, handlePost(i.importBatch))

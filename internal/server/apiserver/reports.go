@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/registry/generic"
 
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results"
@@ -25,7 +25,7 @@ type Reports struct {
 	// Store keeps the reports.
 	Store *store.Store
 
-	groups []*genericapiserver.APIGroupInfo
+	opened []*registry.REST
 	engine engine.Engine
 	stop   context.CancelFunc
 	run    errgroup.Group
@@ -37,10 +37,6 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 	if storage.Cluster == ClusterAuto {
 		return nil, fmt.Errorf("--cluster: %q is for servers; give the UID of the cluster's kube-system namespace", ClusterAuto)
 	}
-	scheme, err := registry.NewScheme()
-	if err != nil {
-		return nil, err
-	}
 	opened, err := database.Open(ctx, storage.Database, storage.databaseOptions())
 	if err != nil {
 		return nil, err
@@ -49,11 +45,12 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	groups, err := registry.APIGroups(storage.APIGroups, scheme, reports.RESTOptionsGetter(registry.NewStorageCodec(), results.Project))
+	getter := reports.RESTOptionsGetter(nil, results.Project)
+	served, err := registry.Open(registry.KindsOf(storage.APIGroups), func(registry.Kind) generic.RESTOptionsGetter { return getter })
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	r := &Reports{Store: reports, groups: groups, engine: opened}
+	r := &Reports{Store: reports, opened: served, engine: opened}
 	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
 	r.run.Go(func() error { return reports.Run(runCtx) })
@@ -61,18 +58,14 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 }
 
 // Storage is where the reports are read and written, below the API.
-func (r *Reports) Storage() imports.Storage { return imports.StorageOf(r.groups) }
+func (r *Reports) Storage() imports.Storage { return imports.StorageOf(r.opened) }
 
 // Close finishes writes under way and closes the database.
 func (r *Reports) Close() error {
 	r.stop()
 	err := r.run.Wait()
-	for _, group := range r.groups {
-		for _, resources := range group.VersionedResourcesStorageMap {
-			for _, resource := range resources {
-				resource.Destroy()
-			}
-		}
+	for _, one := range r.opened {
+		one.Destroy()
 	}
 	return errors.Join(err, r.engine.Close())
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
@@ -89,18 +89,15 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err != nil {
 		return nil, err
 	}
-	groups, err := registry.APIGroups(c.APIGroups, c.Scheme, c.Generic.RESTOptionsGetter)
-	if err != nil {
-		return nil, err
-	}
-	if err := registry.Install(generic, &c.Generic.Config, groups); err != nil {
-		return nil, err
-	}
 	if err := c.installResults(generic, opened); err != nil {
 		return nil, err
 	}
+	served := registry.NewServer(generic, &c.Generic.Config, func(registry.Kind) genericregistry.RESTOptionsGetter { return c.Generic.RESTOptionsGetter })
+	if err := served.Serve(registry.KindsOf(c.APIGroups)); err != nil {
+		return nil, err
+	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
-	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
+	installImports(generic.Handler.NonGoRestfulMux, served.Storages(), held, storeOf(opened))
 	if c.Registration != nil {
 		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)
 	}
@@ -176,7 +173,7 @@ func indexedFields() []string {
 
 // ObjectsGetter returns what the generic registry needs to keep objects of other kinds
 // beside the reports, encoded with codec.
-func (s *Server) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
+func (s *Server) ObjectsGetter(codec runtime.Codec) genericregistry.RESTOptionsGetter {
 	return s.backend.ObjectsGetter(codec)
 }
 

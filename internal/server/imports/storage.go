@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/docket-project/docket/api/report"
@@ -24,17 +23,11 @@ type Storage map[schema.GroupResource]*registry.REST
 
 var _ Place = Storage{}
 
-// StorageOf returns the storage of API groups.
-func StorageOf(groups []*genericapiserver.APIGroupInfo) Storage {
+// StorageOf returns the storage of what is served.
+func StorageOf(served []*registry.REST) Storage {
 	found := Storage{}
-	for _, group := range groups {
-		for _, resources := range group.VersionedResourcesStorageMap {
-			for _, resource := range resources {
-				if r, ok := resource.(*registry.REST); ok {
-					found[r.DefaultQualifiedResource] = r
-				}
-			}
-		}
+	for _, one := range served {
+		found[one.DefaultQualifiedResource] = one
 	}
 	return found
 }

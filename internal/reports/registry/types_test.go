@@ -9,44 +9,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kserializer "k8s.io/apimachinery/pkg/runtime/serializer"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/document"
-	"github.com/docket-project/docket/internal/reports/kinds"
 )
 
-func TestSchemeKnowsEachKind(t *testing.T) {
+func TestTypesOfEachKind(t *testing.T) {
 	t.Parallel()
-	scheme := newTestScheme(t)
+	types := newTestTypes()
 	for _, kind := range Kinds() {
 		for gvk, object := range map[schema.GroupVersionKind]runtime.Object{
 			kind.GroupVersionKind: kind.New(), kind.ListKind(): kind.NewList(),
 		} {
-			kinds, unversioned, err := scheme.ObjectKinds(object)
-			if err != nil {
-				t.Fatalf("%s: %v", gvk, err)
+			known, unversioned, err := types.ObjectKinds(object)
+			if err != nil || unversioned {
+				t.Fatalf("%s: unversioned %v, %v", gvk, unversioned, err)
 			}
-			internal := gvk.GroupKind().WithVersion(runtime.APIVersionInternal)
-			// The served version comes first: errors and events name the first one.
-			testkit.NoDiff(t, cmp.Diff([]schema.GroupVersionKind{gvk, internal}, kinds), "kinds of %T (-want +got)", object)
-			if unversioned {
-				t.Errorf("%s is registered as unversioned", gvk)
+			testkit.NoDiff(t, cmp.Diff([]schema.GroupVersionKind{gvk}, known), "kinds of %T (-want +got)", object)
+			made := testkit.Must(types.New(gvk))(t)
+			if got := made.GetObjectKind().GroupVersionKind(); got != gvk {
+				t.Errorf("a new %s is a %s", gvk, got)
 			}
-		}
-		if got := scheme.PrioritizedVersionsForGroup(kind.GroupVersionKind.Group); len(got) != 1 || got[0] != kind.GroupVersion() {
-			t.Errorf("versions of %s are %v, want only %s", kind.GroupVersionKind.Group, got, kind.GroupVersion())
 		}
 	}
-}
-
-// TestInternalVersionIsNotPublished: see NewDefinitionNamer.
-func TestInternalVersionIsNotPublished(t *testing.T) {
-	t.Parallel()
-	namer := testkit.Must(NewDefinitionNamer())(t)
-	_, extensions := namer.GetDefinitionName("io.wgpolicyk8s.v1alpha2.PolicyReport")
-	want := []any{map[string]any{"group": "wgpolicyk8s.io", "version": "v1alpha2", "kind": "PolicyReport"}}
-	testkit.NoDiff(t, cmp.Diff(want, extensions["x-kubernetes-group-version-kind"]), "published kinds (-want +got)")
 }
 
 // FuzzDocuments feeds any bytes to everything that sees a request's body.
@@ -58,8 +44,7 @@ func FuzzDocuments(f *testing.F) {
 			`"scope":{},"summary":{"pass":-1},"configuration":{},"spec":{"owner":{},"results":[{}]},`+
 			`"results":[{"policy":"p","timestamp":{"seconds":1},"resourceSelector":{"matchExpressions":[{}]},"properties":null}]}`))
 	}
-	scheme := newTestScheme(f)
-	serializer := document.NewSerializer(NewCodecs(scheme))
+	serializer := document.NewSerializer(kserializer.NewCodecFactory(runtime.NewScheme()))
 	info := serializer.SupportedMediaTypes()[0]
 	f.Fuzz(func(t *testing.T, n uint, data []byte) {
 		kind := Kinds()[n%uint(len(Kinds()))]
@@ -69,26 +54,24 @@ func FuzzDocuments(f *testing.F) {
 			return
 		}
 		incoming := objectOf(t, read)
-		rules := newStrategy(kind, scheme)
+		rules := newStrategy(kind)
 		rules.PrepareForCreate(t.Context(), incoming)
 		errs := rules.Validate(t.Context(), incoming)
 		rules.WarningsOnCreate(t.Context(), incoming)
 		if _, _, err := kind.GetAttrs(incoming); err != nil {
 			t.Error(err)
 		}
-		if _, err := kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), incoming, nil); err != nil {
+		if _, err := testkit.Must(newTable(kind))(t).ConvertToTable(t.Context(), incoming, nil); err != nil {
 			t.Error(err)
 		}
 		if len(errs) > 0 {
 			return
 		}
-		if _, err := incoming.(interface {
-			View() (report.Accessor, error)
-		}).View(); err != nil {
+		if _, err := incoming.View(); err != nil {
 			t.Errorf("what is valid can't be read: %v", err)
 		}
-		stored := testkit.Must(runtime.Encode(NewStorageCodec(), incoming))(t)
-		again, _, err := NewStorageCodec().Decode(stored, nil, kind.New())
+		stored := testkit.Must(runtime.Encode(kind.Codec(), incoming))(t)
+		again, _, err := kind.Codec().Decode(stored, nil, kind.New())
 		if err != nil {
 			t.Fatalf("what was stored can't be decoded: %v\n%s", err, stored)
 		}

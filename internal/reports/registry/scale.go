@@ -1,0 +1,146 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/docket-project/docket/internal/reports/document"
+)
+
+// newScale returns the library's scale subresource of a kind, on the same objects.
+func newScale(kind Kind, optsGetter generic.RESTOptionsGetter) (*scale, error) {
+	var known apiextensions.CustomResourceSubresources
+	err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(kind.version().Subresources, &known, nil)
+	if err != nil {
+		return nil, err
+	}
+	table, err := tableconvertor.New(scaleColumns())
+	if err != nil {
+		return nil, err
+	}
+	var internal apiextensions.JSONSchemaProps
+	published := kind.document.Schema.Published()
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(published, &internal, nil); err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(&internal)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(&internal)
+	if err != nil {
+		return nil, err
+	}
+	strategy := customresource.NewStrategy(unstructuredTyper{}, kind.Namespaced, kind.GroupVersionKind, validator, nil, structural,
+		known.Status, known.Scale, nil)
+	resource, singular := kind.GroupResource(), schema.GroupResource{Group: kind.GroupVersionKind.Group, Resource: kind.Singular}
+	getter := withCodec{optsGetter, unstructuredCodec{kind.Codec()}}
+	storage, err := customresource.NewStorage(resource, singular, kind.GroupVersionKind, kind.ListKind(), strategy, getter, nil, table, replicasPaths(kind.definition))
+	if err != nil {
+		return nil, fmt.Errorf("scale of %s: %w", resource, err)
+	}
+	return &scale{storage.Scale, table, storage.CustomResource.Destroy}, nil
+}
+
+// scale is a subresource that has a storage of its own.
+type scale struct {
+	*customresource.ScaleREST
+	rest.TableConvertor
+
+	destroy func()
+}
+
+var _ rest.Patcher = &scale{}
+
+// Destroy implements rest.Storage.
+func (s *scale) Destroy() { s.destroy() }
+
+func scaleColumns() []apiextensionsv1.CustomResourceColumnDefinition {
+	return []apiextensionsv1.CustomResourceColumnDefinition{
+		{Name: "Desired", Type: "integer", Description: "Number of desired replicas", JSONPath: ".spec.replicas"},
+		{Name: "Available", Type: "integer", Description: "Number of actual replicas", JSONPath: ".status.replicas"},
+		ageColumn(),
+	}
+}
+
+// replicasPaths says where each version of a kind has its replicas: who owns them is kept for scale and object alike.
+func replicasPaths(crd *apiextensionsv1.CustomResourceDefinition) managedfields.ResourcePathMappings {
+	paths := managedfields.ResourcePathMappings{}
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		var path fieldpath.Path
+		if version.Subresources != nil && version.Subresources.Scale != nil {
+			for name := range strings.SplitSeq(strings.TrimPrefix(version.Subresources.Scale.SpecReplicasPath, "."), ".") {
+				path = append(path, fieldpath.PathElement{FieldName: &name})
+			}
+		}
+		paths[crd.Spec.Group+"/"+version.Name] = path
+	}
+	return paths
+}
+
+// unstructuredTyper tells the library of the kind that an object states.
+type unstructuredTyper struct{}
+
+// ObjectKinds implements runtime.ObjectTyper.
+func (unstructuredTyper) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	return []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}, false, nil
+}
+
+// Recognizes implements runtime.ObjectTyper.
+func (unstructuredTyper) Recognizes(schema.GroupVersionKind) bool { return true }
+
+// unstructuredCodec stores the library's objects as ours.
+type unstructuredCodec struct{ runtime.Codec }
+
+// Encode implements runtime.Encoder.
+func (c unstructuredCodec) Encode(obj runtime.Object, w io.Writer) error {
+	tree, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("encode for storage: a %T is no tree", obj)
+	}
+	data, err := tree.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	ours, _, err := c.Codec.Decode(nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	if err := ours.(*document.Object).UnmarshalJSON(data); err != nil {
+		return err
+	}
+	return c.Codec.Encode(ours, w)
+}
+
+// Decode implements runtime.Decoder.
+func (c unstructuredCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	ours, gvk, err := c.Codec.Decode(data, defaults, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, ok := into.(*unstructured.Unstructured)
+	if !ok {
+		tree = &unstructured.Unstructured{}
+	}
+	tree.Object = ours.(*document.Object).ToUnstructured().(map[string]any)
+	return tree, gvk, nil
+}
