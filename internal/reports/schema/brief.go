@@ -6,7 +6,6 @@ package schema
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -193,17 +192,11 @@ func (s *scanner) value(at, depth int) int {
 			return s.word(at, "null")
 		}
 	}
-	end := s.number(at)
-	if end < 0 || !s.anyNumber || strings.IndexByte(".eE", s.byte(end)) < 0 {
+	if s.anyNumber {
+		end, _ := numberEnd(s.data, at)
 		return end
 	}
-	for strings.IndexByte("0123456789.eE+-", s.byte(end)) >= 0 {
-		end++
-	}
-	if _, err := strconv.ParseFloat(string(s.data[at:end]), 64); err != nil {
-		return -1
-	}
-	return end
+	return s.number(at)
 }
 
 func (s *scanner) word(at int, word string) int {
@@ -235,26 +228,25 @@ func (s *scanner) text(at int) int {
 	if s.byte(at) != '"' {
 		return -1
 	}
-	for at++; at < len(s.data); at++ {
-		switch c := s.data[at]; {
-		case c == '"':
-			return at + 1
-		case c < ' ':
-			return -1
-		case c == '\\':
-			if at++; s.byte(at) != 'u' {
-				if strings.IndexByte(`"\/bfnrt`, s.byte(at)) < 0 {
-					return -1
-				}
-				continue
-			}
-			if s.word(at, "u00") < 0 || !isHex(s.byte(at+3)) || !isHex(s.byte(at+4)) {
+	for at++; ; at++ {
+		if at = special(s.data, at); s.byte(at) != '\\' {
+			break
+		}
+		if at++; s.byte(at) != 'u' {
+			if strings.IndexByte(`"\/bfnrt`, s.byte(at)) < 0 {
 				return -1
 			}
-			at += 4
+			continue
 		}
+		if s.word(at, "u00") < 0 || !isHex(s.byte(at+3)) || !isHex(s.byte(at+4)) {
+			return -1
+		}
+		at += 4
 	}
-	return -1
+	if s.byte(at) != '"' {
+		return -1
+	}
+	return at + 1
 }
 
 func isHex(c byte) bool {

@@ -4,12 +4,15 @@
 package schema
 
 import (
+	"bytes"
 	"cmp"
-	"reflect"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // valueKind is what a value must be.
@@ -22,119 +25,195 @@ const (
 	array
 	text
 	integer
+	number
 	boolean
+	intOrString
+	// anything is a value that is stored as it is.
+	anything
 )
 
 // node is a part of a schema, made so that the JSON can be compared with it as it is
-// read. It holds the few rules that the schemas of reports use. A part with any other
-// rule is of kind unknown.
+// read.
 type node struct {
 	kind valueKind
-	// members of an object, in the order of their names.
+	// nullable values may be null. Other nulls are left out, or become the default.
+	nullable bool
+	// members of an object, ordered by the length of their names, and then by them.
 	members []member
 	// required is how many members an object must have.
 	required int
+	// filled are the indexes of members with a default.
+	filled []int
 	// others is the schema of members that are not named; nil if there must be none.
-	others *node
+	others *member
 	// items is the schema of an array's items.
 	items *node
-	// enum holds the values that a text may have, as JSON; nil for any.
-	enum [][]byte
-	// bits is the size of an integer.
-	bits int
+	// fill is the default; nil if there is none.
+	fill *fill
+
+	rules
 }
 
 type member struct {
-	// quoted is the name as JSON.
+	// quoted is the name as JSON; nil for whatever is not named.
 	quoted   []byte
 	name     string
 	node     *node
 	required bool
 }
 
-// compile returns the node of s. Members of the root that skip names are left out.
-func compile(s *structuralschema.Structural, skip func(string) bool) *node {
-	if s == nil || !plain(s) {
-		return &node{}
-	}
-	switch s.Type {
-	case "object":
-		return compileObject(s, skip)
-	case "array":
-		if s.XListType != nil && *s.XListType != "atomic" {
-			return &node{} // Its items must be unique.
-		}
-		return &node{kind: array, items: compile(s.Items, nil)}
-	case "string":
-		n := &node{kind: text}
-		for _, value := range enumOf(s) {
-			word, ok := value.Object.(string)
-			if !ok {
-				return &node{}
-			}
-			n.enum = append(n.enum, quote(word))
-		}
-		return n
-	case "integer":
-		n := &node{kind: integer, bits: 64}
-		if s.ValueValidation != nil && s.ValueValidation.Format == "int32" {
-			n.bits = 32
-		}
-		return n
-	case "boolean":
-		return &node{kind: boolean}
-	}
-	return &node{}
+// fill is what the library puts in the place of a value that is missing.
+type fill struct {
+	json  []byte
+	valid bool
 }
 
-func compileObject(s *structuralschema.Structural, skip func(string) bool) *node {
-	n := &node{kind: object}
-	var required []string
-	if s.ValueValidation != nil {
-		required = s.ValueValidation.Required
-	}
-	for name := range s.Properties {
-		if skip != nil && skip(name) {
-			continue
+// free is the schema of what is in values without one.
+var free = func() *node {
+	n := &node{kind: anything, nullable: true, rules: noRules()}
+	n.others, n.items = &member{node: n}, n
+	return n
+}()
+
+// compile returns the node of a part of a schema. What is in it is stored as it is, where the schema doesn't know it,
+// if it is preserved.
+func compile(s *structuralschema.Structural, preserved bool) *node {
+	if s == nil {
+		if preserved {
+			return free
 		}
-		property := s.Properties[name]
-		m := member{quoted: quote(name), name: name, node: compile(&property, nil), required: slices.Contains(required, name)}
-		if m.required {
-			n.required++
-		}
-		n.members = append(n.members, m)
+		return &node{rules: noRules()}
 	}
-	slices.SortFunc(n.members, func(a, b member) int { return cmp.Compare(a.name, b.name) })
-	if s.AdditionalProperties != nil {
-		n.others = compile(s.AdditionalProperties.Structural, nil)
+	n := &node{kind: kindOf(s), nullable: s.Nullable, rules: noRules()}
+	switch n.kind {
+	case object:
+		n.addMembers(s, preserved || s.XPreserveUnknownFields)
+	case array:
+		n.items = compile(s.Items, preserved || s.XPreserveUnknownFields)
+	case unknown, text, integer, number, boolean, intOrString, anything:
+	}
+	n.rules = rulesOf(n, s)
+	if s.Default.Object != nil {
+		n.fill = fillOf(n, s)
 	}
 	return n
 }
 
-func enumOf(s *structuralschema.Structural) []structuralschema.JSON {
-	if s.ValueValidation == nil {
-		return nil
+func kindOf(s *structuralschema.Structural) valueKind {
+	switch {
+	case s.XEmbeddedResource:
+		return unknown
+	case s.XIntOrString && s.Type == "":
+		return intOrString
+	case s.Type == "" && s.XPreserveUnknownFields && s.Properties == nil && s.Items == nil && s.AdditionalProperties == nil:
+		return anything
 	}
-	return s.ValueValidation.Enum
+	return map[string]valueKind{
+		"object": object, "array": array, "string": text, "integer": integer, "number": number, "boolean": boolean,
+	}[s.Type]
 }
 
-// plain says whether s has only rules that a node can hold.
-func plain(s *structuralschema.Structural) bool {
-	if s.Nullable || s.Default.Object != nil || len(s.ValidationExtensions.XValidations) > 0 {
-		return false
+func (n *node) addMembers(s *structuralschema.Structural, preserved bool) {
+	switch {
+	case s.AdditionalProperties != nil:
+		n.others = &member{node: compile(s.AdditionalProperties.Structural, false)}
+	case preserved:
+		n.others = &member{node: free}
 	}
-	if s.XPreserveUnknownFields || s.XEmbeddedResource || s.XIntOrString {
-		return false
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		n.add(name, compile(&property, false))
 	}
-	if s.ValueValidation == nil {
-		return true
+	if s.ValueValidation != nil {
+		for _, name := range s.ValueValidation.Required {
+			n.require(name)
+		}
 	}
-	known := structuralschema.ValueValidation{
-		Format: s.ValueValidation.Format, Enum: s.ValueValidation.Enum, Required: s.ValueValidation.Required,
+	slices.SortFunc(n.members, func(a, b member) int { return compareMembers(a.quoted, b.quoted) })
+	for i := range n.members {
+		if n.members[i].required {
+			n.required++
+		}
+		if n.members[i].node.fill != nil {
+			n.filled = append(n.filled, i)
+		}
 	}
-	integerFormat := s.Type == "integer" && (known.Format == "int32" || known.Format == "int64")
-	enumOfText := s.Type == "string" || known.Enum == nil
-	return reflect.DeepEqual(*s.ValueValidation, known) && enumOfText && (known.Format == "" || integerFormat)
+}
+
+func (n *node) add(name string, of *node) {
+	n.members = append(n.members, member{quoted: quote(name), name: name, node: of})
+}
+
+// require adds a member if it has no schema by its name.
+func (n *node) require(name string) {
+	named := func(m member) bool { return m.name == name }
+	if !slices.ContainsFunc(n.members, named) {
+		of := &node{rules: noRules()}
+		if n.others != nil {
+			of = n.others.node
+		}
+		n.add(name, of)
+	}
+	n.members[slices.IndexFunc(n.members, named)].required = true
+}
+
+func compareMembers(a, b []byte) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), bytes.Compare(a, b))
+}
+
+// member returns what is known about a member; nil if there must be no such member.
+func (n *node) member(quoted []byte) *member {
+	const few = 8
+	if len(n.members) <= few {
+		for i := range n.members {
+			if bytes.Equal(n.members[i].quoted, quoted) {
+				return &n.members[i]
+			}
+		}
+		return n.others
+	}
+	i, ok := slices.BinarySearchFunc(n.members, quoted, func(m member, quoted []byte) int { return compareMembers(m.quoted, quoted) })
+	if ok {
+		return &n.members[i]
+	}
+	return n.others
+}
+
+// fillOf lets the library set the defaults within a default.
+func fillOf(n *node, s *structuralschema.Structural) *fill {
+	value := runtime.DeepCopyJSONValue(s.Default.Object)
+	defaulting.Default(value, s)
+	json, err := appendCanonical(nil, value)
+	if err != nil {
+		return &fill{json: []byte("null")} // It was read from JSON.
+	}
+	w := walker{data: json}
+	return &fill{json: json, valid: w.value(n) && !w.further}
+}
+
+// compileRoot returns the node of a whole object. Its type and metadata are no part of it; rules about them are the
+// library's.
+func compileRoot(s *structuralschema.Structural) *node {
+	body := *s
+	body.Properties = maps.Clone(s.Properties)
+	maps.DeleteFunc(body.Properties, func(name string, _ structuralschema.Structural) bool { return isReserved(name) })
+	if s.ValueValidation != nil {
+		rules := *s.ValueValidation
+		rules.Required = slices.DeleteFunc(slices.Clone(rules.Required), isReserved)
+		body.ValueValidation = &rules
+	}
+	n := compile(&body, false)
+	// These count all members.
+	n.further = n.further || s.ValueValidation != nil && (s.ValueValidation.MaxProperties != nil || s.ValueValidation.MinProperties != nil)
+	for name := range s.Properties {
+		if property := s.Properties[name]; name == "metadata" {
+			n.further = n.further || len(property.Properties) > 0
+		} else if isReserved(name) {
+			c := compile(&property, false)
+			n.further = n.further || c.kind != text || c.judges()
+		}
+	}
+	return n
 }
 
 // quote returns text as JSON, in the form in which documents have it.

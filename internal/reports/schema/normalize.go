@@ -5,20 +5,18 @@ package schema
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"slices"
-	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth of nested values that Normalize reads; the schemas are far less deep.
-const maxDepth = 32
+// maxDepth of nested values that this package reads by itself. The library has no such limit.
+const maxDepth = 100
 
-// Parts are the parts of a report as JSON.
+// Parts are the parts of an object as JSON.
 type Parts struct {
-	// APIVersion and Kind as the report states them, "" if it doesn't.
+	// APIVersion and Kind as the object states them, "" if it doesn't.
 	APIVersion, Kind string
 	// Metadata is the member of that name, nil if there is none. It is part of the
 	// JSON that was read. It was checked to be JSON, and not any further.
@@ -27,21 +25,20 @@ type Parts struct {
 	// their names, no space, no escapes that are not needed, integers in decimal. Two
 	// bodies with the same content are the same bytes.
 	Body []byte
-	// Valid says that the object meets the schema. If it doesn't say so, the schema has a rule that Validate has to
-	// decide about.
+	// Valid says that the object meets the schema, whatever its metadata are. If it doesn't say so, Validate has to
+	// decide: something is wrong, or a rule of the schema is for the library.
 	Valid bool
 }
 
-// Normalize reads a report. It returns false if the library has to decide: because
-// something is wrong, or of a form that only the library knows.
+// Normalize reads an object. It returns false if the library has to decide what is stored of it: because something is
+// to be left out, or of a form that only the library knows.
 func (s *Schema) Normalize(data []byte) (Parts, bool) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(data))
-	w := walker{decoder: d, out: make([]byte, 0, len(data))}
-	var parts Parts
+	w := walker{data: data, out: make([]byte, 0, len(data))}
+	parts := Parts{}
 	if !w.root(s.root, &parts) {
 		return Parts{}, false
 	}
-	parts.Body, parts.Valid = w.out, true
+	parts.Body, parts.Valid = w.out, !w.further
 	return parts, true
 }
 
@@ -55,68 +52,129 @@ func (s *Schema) Stored(body []byte) bool {
 // walker copies JSON to out while it compares it with a schema. Its methods return
 // false where the JSON is not what they can vouch for.
 type walker struct {
-	decoder *jsontext.Decoder
-	out     []byte
+	data []byte
+	// at is what of data was read.
+	at  int
+	out []byte
 	// segments of the objects that are being copied, innermost last.
 	segments []segment
 	scratch  []byte
 	depth    int
+	// further says that there was a value with a rule that is broken, or only the library's to judge.
+	further bool
 }
 
-// segment is where a member stands in out, from its name to its value.
+// segment is where a member stands in out, from its name to its value. A null that was left out ends with its name.
 type segment struct {
 	start, name, end int
 }
 
 // root copies the body and takes the other members out.
 func (w *walker) root(n *node, parts *Parts) bool {
-	if token, err := w.decoder.ReadToken(); err != nil || token.Kind() != '{' || n.kind != object {
+	// Below, strings are not looked at in this regard.
+	if n.kind != object || !utf8.Valid(w.data) || w.next() != '{' || !w.members(n, parts) {
 		return false
 	}
-	ok := w.members(n, func(name []byte) (bool, bool) {
-		switch string(name) {
-		case `"apiVersion"`:
-			return true, w.word(&parts.APIVersion)
-		case `"kind"`:
-			return true, w.word(&parts.Kind)
-		case `"metadata"`:
-			value, err := w.decoder.ReadValue()
-			parts.Metadata = value // It stays: the decoder reads from data itself.
-			return true, err == nil && value.Kind() == '{'
-		}
-		return false, true
-	})
-	if !ok {
-		return false
-	}
-	// Only space may follow.
-	_, err := w.decoder.ReadToken()
-	return errors.Is(err, io.EOF)
+	return w.next() == 0 && w.at == len(w.data) // Only space may follow.
 }
 
-// word reads a string without escapes.
-func (w *walker) word(into *string) bool {
-	value, err := w.decoder.ReadValue()
-	if err != nil || value.Kind() != '"' || bytes.IndexByte(value, '\\') >= 0 {
+// next skips space and returns what comes then, 0 at the end.
+func (w *walker) next() byte {
+	for w.at < len(w.data) {
+		switch c := w.data[w.at]; c {
+		case ' ', '\n', '\t', '\r':
+			w.at++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// more moves behind a member or an item, to the next one. The end is the bracket at which it returns false.
+func (w *walker) more(end byte) (more, ok bool) {
+	switch w.next() {
+	case ',':
+		w.at++
+		return true, w.next() != end
+	case end:
+		return false, true
+	}
+	return false, false
+}
+
+// quoted reads a string, whose quotes it returns too. It returns nil for none, and whether there are no escapes.
+func (w *walker) quoted() (value []byte, plain bool) {
+	if w.next() != '"' {
+		return nil, false
+	}
+	start := w.at
+	for at, plain := start+1, true; ; at += 2 { // An escape, and what it escapes.
+		at = special(w.data, at)
+		switch {
+		case at >= len(w.data):
+			return nil, false
+		case w.data[at] == '"':
+			w.at = at + 1
+			return w.data[start:w.at], plain
+		case w.data[at] != '\\':
+			return nil, false
+		}
+		plain = false
+	}
+}
+
+func (w *walker) word(word string) bool {
+	if !bytes.HasPrefix(w.data[w.at:], []byte(word)) {
+		return false
+	}
+	w.at += len(word)
+	return true
+}
+
+// reserved reads a member of the root that is not part of the body. It returns false, false for what is part of it.
+func (w *walker) reserved(name []byte, parts *Parts) (taken, ok bool) {
+	switch string(name) {
+	case `"apiVersion"`:
+		return true, w.statedType(&parts.APIVersion)
+	case `"kind"`:
+		return true, w.statedType(&parts.Kind)
+	case `"metadata"`:
+		end := skip(w.data, w.at)
+		if parts.Metadata != nil || end < 0 || w.next() != '{' {
+			return true, false
+		}
+		parts.Metadata = w.data[w.at:end]
+		w.at = end
+		return true, jsontext.Value(parts.Metadata).IsValid()
+	}
+	return false, true
+}
+
+func (w *walker) statedType(into *string) bool {
+	value, plain := w.quoted()
+	if !plain || len(value) == len(`""`) || *into != "" {
 		return false
 	}
 	*into = string(value[1 : len(value)-1])
 	return true
 }
 
-// members copies an object whose brace was read. take may read a member itself.
-func (w *walker) members(n *node, take func(name []byte) (taken, ok bool)) bool {
-	first := len(w.segments)
-	start := len(w.out)
+// members copies an object. With parts it is the root.
+func (w *walker) members(n *node, parts *Parts) bool {
+	first, start := len(w.segments), len(w.out)
 	w.out = append(w.out, '{')
+	w.at++
 	required := 0
-	for w.decoder.PeekKind() != '}' {
-		name, err := w.decoder.ReadValue()
-		if err != nil || name.Kind() != '"' || bytes.IndexByte(name, '\\') >= 0 {
+	for more, ok := w.next() != '}', true; more; more, ok = w.more('}') {
+		name, plain := w.quoted()
+		if !ok || !plain || w.next() != ':' {
 			return false
 		}
-		if take != nil {
-			taken, ok := take(name)
+		w.at++
+		w.next()
+		if parts != nil {
+			taken, ok := w.reserved(name, parts)
 			if !ok {
 				return false
 			}
@@ -124,56 +182,116 @@ func (w *walker) members(n *node, take func(name []byte) (taken, ok bool)) bool 
 				continue
 			}
 		}
-		child, needed := n.member(name)
-		if child == nil {
+		m := n.member(name)
+		if m == nil || !w.member(m, name) {
 			return false
 		}
-		// As the library does, what is null is left out: no schema here has nulls.
-		if w.decoder.PeekKind() == 'n' {
-			if child.kind == unknown || w.decoder.SkipValue() != nil {
-				return false
-			}
-			continue
-		}
-		s := segment{start: len(w.out)}
-		w.out = append(w.out, name...)
-		s.name = len(w.out)
-		w.out = append(w.out, ':')
-		if !w.value(child) {
-			return false
-		}
-		s.end = len(w.out)
-		w.out = append(w.out, ',')
-		w.segments = append(w.segments, s)
-		if needed {
+		if last := w.segments[len(w.segments)-1]; m.required && last.end > last.name {
 			required++
 		}
 	}
-	if _, err := w.decoder.ReadToken(); err != nil || required != n.required {
+	if w.next() != '}' {
 		return false
 	}
-	w.order(start+1, w.segments[first:])
-	if len(w.segments) > first {
-		w.out = w.out[:len(w.out)-1] // The last comma.
-	}
-	w.segments = w.segments[:first]
+	w.at++
+	required += w.fill(n, first)
+	count, ok := w.order(start+1, first)
+	w.judge(&n.rules, required == n.required && n.size.holds(count))
 	w.out = append(w.out, '}')
+	return ok
+}
+
+// member copies a member whose name was read.
+func (w *walker) member(m *member, name []byte) bool {
+	s := segment{start: len(w.out)}
+	w.out = append(w.out, name...)
+	s.name = len(w.out)
+	w.out = append(w.out, ':')
+	if w.next() != 'n' {
+		if !w.value(m.node) {
+			return false
+		}
+	} else if !w.word("null") || !w.null(m.node) {
+		return false
+	}
+	s.end = len(w.out)
+	if s.end == s.name+1 {
+		s.end = s.name // As the library does, it leaves out the null.
+		w.out = w.out[:s.end]
+	}
+	w.out = append(w.out, ',')
+	w.segments = append(w.segments, s)
 	return true
 }
 
-// order sorts the members of an object that stand in out from start to its end.
-func (w *walker) order(start int, segments []segment) {
+// null copies what a null becomes, which may be nothing.
+func (w *walker) null(n *node) bool {
+	switch {
+	case n.kind == unknown:
+		return false
+	case n.nullable:
+		w.out = append(w.out, "null"...)
+		w.judge(&n.rules, n.enum == nil)
+	case n.fill != nil:
+		w.out = append(w.out, n.fill.json...)
+		w.judge(&n.rules, n.fill.valid)
+	}
+	return true
+}
+
+// fill adds members that are missing and have a default. It returns how many of them are required.
+func (w *walker) fill(n *node, first int) int {
+	required := 0
+	for _, i := range n.filled {
+		m := &n.members[i]
+		if slices.ContainsFunc(w.segments[first:], func(s segment) bool { return bytes.Equal(w.out[s.start:s.name], m.quoted) }) {
+			continue
+		}
+		s := segment{start: len(w.out), name: len(w.out) + len(m.quoted)}
+		w.out = append(append(append(w.out, m.quoted...), ':'), m.node.fill.json...)
+		s.end = len(w.out)
+		w.out = append(w.out, ',')
+		w.segments = append(w.segments, s)
+		w.judge(&m.node.rules, m.node.fill.valid)
+		if m.required {
+			required++
+		}
+	}
+	return required
+}
+
+// order sorts the members of an object that stand in out from start to its end, and returns how many there are. A
+// name must not be there twice.
+func (w *walker) order(start, first int) (count int, ok bool) {
+	segments := w.segments[first:]
+	w.segments = w.segments[:first]
 	byName := func(a, b segment) int { return compareNames(w.out[a.start:a.name], w.out[b.start:b.name]) }
-	if slices.IsSortedFunc(segments, byName) {
-		return
+	sorted := true
+	for i := range segments {
+		if segments[i].end > segments[i].name {
+			count++
+		}
+		sorted = sorted && (i == 0 || byName(segments[i-1], segments[i]) < 0)
 	}
-	slices.SortFunc(segments, byName)
-	w.scratch = w.scratch[:0]
-	for _, s := range segments {
-		w.scratch = append(w.scratch, w.out[s.start:s.end]...)
-		w.scratch = append(w.scratch, ',')
+	if !sorted {
+		slices.SortFunc(segments, byName)
 	}
-	copy(w.out[start:], w.scratch)
+	if !sorted || count < len(segments) {
+		w.scratch = w.scratch[:0]
+		for i, s := range segments {
+			if i > 0 && byName(segments[i-1], s) == 0 {
+				return 0, false
+			}
+			if s.end > s.name {
+				w.scratch = append(append(w.scratch, w.out[s.start:s.end]...), ',')
+			}
+		}
+		w.out = append(w.out[:start], w.scratch...)
+	}
+	if count > 0 {
+		w.out = w.out[:len(w.out)-1] // The last comma.
+	}
+	return count, true
 }
 
 // compareNames compares names as JSON without escapes: as bytes, so that one that
@@ -182,93 +300,135 @@ func compareNames(a, b []byte) int {
 	return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1])
 }
 
-// member returns the schema of a member, and whether it is required; nil if there
-// must be no such member.
-func (n *node) member(quoted []byte) (*node, bool) {
-	for i := range n.members {
-		if m := &n.members[i]; bytes.Equal(m.quoted, quoted) {
-			return m.node, m.required
-		}
-	}
-	return n.others, false
-}
-
-// value copies the next value.
+// value copies the next value, which is no null.
 func (w *walker) value(n *node) bool {
+	c := w.next()
 	switch n.kind {
-	case object, array:
-		if w.depth++; w.depth > maxDepth {
-			return false
+	case object:
+		return c == '{' && w.nested(n, (*walker).object)
+	case array:
+		return c == '[' && w.nested(n, (*walker).array)
+	case text:
+		return c == '"' && w.text(n)
+	case integer, number:
+		return w.number(n)
+	case boolean:
+		w.judge(&n.rules, n.enum == nil)
+		return w.boolean()
+	case intOrString:
+		if c == '"' {
+			return w.text(n)
 		}
-		defer func() { w.depth-- }()
-		token, err := w.decoder.ReadToken()
-		if err != nil {
-			return false
-		}
-		if n.kind == object {
-			return token.Kind() == '{' && w.members(n, nil)
-		}
-		return token.Kind() == '[' && w.array(n.items)
-	case text, integer, boolean:
-		value, err := w.decoder.ReadValue()
-		return err == nil && w.scalar(n, value)
+		return w.number(n)
+	case anything:
+		w.judge(&n.rules, true)
+		return w.anything()
 	case unknown:
 	}
 	return false
 }
 
-func (w *walker) array(items *node) bool {
-	w.out = append(w.out, '[')
-	for first := true; w.decoder.PeekKind() != ']'; first = false {
-		if !first {
-			w.out = append(w.out, ',')
-		}
-		if !w.value(items) {
-			return false
-		}
+// anything copies a value that has no schema.
+func (w *walker) anything() bool {
+	switch w.next() {
+	case '{':
+		return w.nested(free, (*walker).object)
+	case '[':
+		return w.nested(free, (*walker).array)
+	case '"':
+		return w.text(free)
+	case 't', 'f':
+		return w.boolean()
 	}
-	w.out = append(w.out, ']')
-	_, err := w.decoder.ReadToken()
-	return err == nil
+	return w.number(free)
 }
 
-func (w *walker) scalar(n *node, value jsontext.Value) bool {
-	switch n.kind {
-	case text:
-		if value.Kind() != '"' {
-			return false
-		}
-		start := len(w.out)
-		if !w.text(value) {
-			return false
-		}
-		return n.enum == nil || slices.ContainsFunc(n.enum, func(word []byte) bool { return bytes.Equal(word, w.out[start:]) })
-	case integer:
-		number, err := strconv.ParseInt(string(value), 10, n.bits)
-		if value.Kind() != '0' || err != nil {
-			return false
-		}
-		w.out = strconv.AppendInt(w.out, number, 10)
-		return true
-	case boolean:
-		w.out = append(w.out, value...)
-		return value.Kind() == 't' || value.Kind() == 'f'
-	case unknown, object, array:
+func (w *walker) nested(n *node, copy func(*walker, *node) bool) bool {
+	if w.depth++; w.depth > maxDepth {
+		return false
 	}
-	return false
+	ok := copy(w, n)
+	w.depth--
+	return ok
+}
+
+func (w *walker) object(n *node) bool { return w.members(n, nil) }
+
+func (w *walker) array(n *node) bool {
+	start := len(w.out)
+	w.out = append(w.out, '[')
+	w.at++
+	count := 0
+	for more, ok := w.next() != ']', true; more; more, ok = w.more(']') {
+		if !ok {
+			return false
+		}
+		if count > 0 {
+			w.out = append(w.out, ',')
+		}
+		count++
+		if w.next() != 'n' {
+			if !w.value(n.items) {
+				return false
+			}
+			continue
+		}
+		before := len(w.out)
+		if !w.word("null") || !w.null(n.items) {
+			return false
+		}
+		if len(w.out) == before { // The library leaves it, and mostly it is an error.
+			if n.items.kind != anything {
+				return false
+			}
+			w.out = append(w.out, "null"...)
+		}
+	}
+	if w.next() != ']' {
+		return false
+	}
+	w.at++
+	w.out = append(w.out, ']')
+	w.judge(&n.rules, n.size.holds(count) && (count < 2 || n.unique == nil || n.unique(w.out[start:])))
+	return true
+}
+
+func (w *walker) boolean() bool {
+	start := w.at
+	if !w.word("true") && !w.word("false") {
+		return false
+	}
+	w.out = append(w.out, w.data[start:w.at]...)
+	return true
 }
 
 // text copies a string, with none but the escapes that JSON demands.
-func (w *walker) text(value jsontext.Value) bool {
-	if bytes.IndexByte(value, '\\') < 0 {
-		w.out = append(w.out, value...)
-		return true
-	}
-	w.scratch = w.scratch[:0]
-	var err error
-	if w.scratch, err = jsontext.AppendUnquote(w.scratch, value); err != nil {
+func (w *walker) text(n *node) bool {
+	value, plain := w.quoted()
+	if value == nil {
 		return false
 	}
-	w.out, err = jsontext.AppendQuote(w.out, w.scratch)
-	return err == nil
+	start := len(w.out)
+	content := value[1 : len(value)-1]
+	if plain {
+		w.out = append(w.out, value...)
+	} else {
+		var err error
+		if w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], value); err != nil {
+			return false
+		}
+		content = w.scratch
+		if w.out, err = jsontext.AppendQuote(w.out, content); err != nil {
+			return false
+		}
+	}
+	w.judge(&n.rules, n.lists(w.out[start:]) && n.allows(content))
+	return true
+}
+
+// judge takes down what is found about a value.
+func (w *walker) judge(r *rules, good bool) {
+	if r.further || !good {
+		w.further = true
+	}
 }

@@ -27,7 +27,7 @@ type Schema struct {
 
 	published  apiextensionsv1.JSONSchemaProps
 	structural *structuralschema.Structural
-	rules      rules
+	strategies strategies
 	// root is the schema as Normalize reads it.
 	root *node
 }
@@ -109,11 +109,15 @@ func build(kind schema.GroupVersionKind, namespaced bool, published apiextension
 	if err := defaulting.PruneDefaults(structural); err != nil {
 		return nil, err
 	}
-	rules, err := newRules(kind, namespaced, &internal, structural, subresources)
+	strategies, err := newStrategies(kind, namespaced, &internal, structural, subresources)
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{Kind: kind, published: published, structural: structural, rules: rules, root: compile(structural, isReserved)}, nil
+	root := compileRoot(structural)
+	if subresources != nil && subresources.Scale != nil {
+		root.addScale(subresources.Scale)
+	}
+	return &Schema{Kind: kind, published: published, structural: structural, strategies: strategies, root: root}, nil
 }
 
 // Published returns the schema as a custom resource definition states it. The caller

@@ -4,7 +4,6 @@
 package schema
 
 import (
-	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -28,10 +27,18 @@ type trimmer struct {
 // trimmed judges content, of which it leaves out much if there are very many problems, if that is enough to refuse it.
 // It judges all if something of old is a problem already, which may be passed over only where it has not changed.
 func (s *Schema) trimmed(content, old map[string]any, judge func(map[string]any) field.ErrorList) field.ErrorList {
+	if s.root.kind != object || s.root.whole {
+		return judge(content)
+	}
 	t := trimmer{left: maxProblems}
 	shown := t.object(s.root, content)
 	if !t.trimmed {
 		return judge(content)
+	}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		if value, ok := content[name]; ok {
+			shown[name] = value
+		}
 	}
 	if old != nil {
 		before := trimmer{left: maxProblems}
@@ -52,6 +59,9 @@ func isBlocking(err *field.Error) bool {
 
 // value copies a value, whatever it is.
 func (t *trimmer) value(n *node, value any) any {
+	if value == nil && n.nullable || n.whole {
+		return value
+	}
 	switch n.kind {
 	case object:
 		if members, ok := value.(map[string]any); ok {
@@ -61,11 +71,11 @@ func (t *trimmer) value(n *node, value any) any {
 		if items, ok := value.([]any); ok {
 			return t.array(n.items, items)
 		}
-	case text, integer, boolean:
+	case text, integer, number, boolean, intOrString:
 		if n.holds(value) {
 			return value
 		}
-	case unknown:
+	case unknown, anything:
 		return value
 	}
 	t.left--
@@ -100,14 +110,14 @@ func (t *trimmer) object(n *node, members map[string]any) map[string]any {
 			continue
 		}
 		if n.others == nil {
-			kept[name] = members[name] // Type and metadata of the root; all else was pruned.
+			kept[name] = members[name] // All others were pruned.
 			continue
 		}
 		if t.left <= 0 {
 			t.trimmed = true
 			break
 		}
-		kept[name] = t.value(n.others, members[name])
+		kept[name] = t.value(n.others.node, members[name])
 	}
 	return kept
 }
@@ -116,18 +126,15 @@ func (t *trimmer) object(n *node, members map[string]any) map[string]any {
 func (n *node) holds(value any) bool {
 	switch v := value.(type) {
 	case string:
-		if n.kind != text {
-			return false
-		}
-		quoted := quote(v)
-		return n.enum == nil || slices.ContainsFunc(n.enum, func(word []byte) bool { return bytes.Equal(word, quoted) })
+		return (n.kind == text || n.kind == intOrString) && n.lists(quote(v)) && n.allows([]byte(v))
 	case bool:
 		return n.kind == boolean
 	case int64:
-		return n.kind == integer && (n.bits == 64 || v == int64(int32(v)))
+		return n.kind != text && n.kind != boolean && v >= n.low && v <= n.high
 	case float64:
 		const largest = 1<<53 - 1 // That JSON has of whole numbers.
-		return n.kind == integer && v == math.Trunc(v) && math.Abs(v) <= largest && (n.bits == 64 || math.Abs(v) <= math.MaxInt32)
+		isWhole := v == math.Trunc(v) && math.Abs(v) <= largest
+		return n.kind == number || isWhole && (n.kind == integer || n.kind == intOrString) && int64(v) >= n.low && int64(v) <= n.high
 	}
 	return false
 }

@@ -75,7 +75,7 @@ func randomValue(random *rand.Rand, n *node, wrong float64, depth int) any {
 			}
 		}
 		for i := 0; n.others != nil && i < random.IntN(4); i++ {
-			members[fmt.Sprint("other", i)] = randomValue(random, n.others, wrong, depth+1)
+			members[fmt.Sprint("other", i)] = randomValue(random, n.others.node, wrong, depth+1)
 		}
 		return members
 	case array:
@@ -93,7 +93,7 @@ func randomValue(random *rand.Rand, n *node, wrong float64, depth int) any {
 		return []any{int64(0), int64(-5), 2.0, int64(math.MaxInt32)}[random.IntN(4)]
 	case boolean:
 		return random.IntN(2) == 0
-	case unknown:
+	case unknown, number, intOrString, anything: // No report has any.
 	}
 	return nil
 }
@@ -123,9 +123,14 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// typed returns an object with the type of a schema.
+// typed returns an object with the type of a schema, and metadata that are right.
 func typed(s *Schema, content map[string]any) map[string]any {
 	object := maps.Clone(content)
+	metadata := map[string]any{"name": "abc"}
+	if s.strategies.namespaced {
+		metadata["namespace"] = "a"
+	}
+	object["metadata"] = metadata
 	object["apiVersion"], object["kind"] = s.Kind.ToAPIVersionAndKind()
 	return object
 }

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// rules judge whole objects as kube-apiserver does: they are its strategies of a custom resource, which say
+// strategies judge whole objects as kube-apiserver does: they are its own, which say
 // everything about metadata first.
-type rules struct {
+type strategies struct {
 	namespaced bool
 	main       interface {
 		updateValidator
@@ -33,28 +33,28 @@ type updateValidator interface {
 	ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList
 }
 
-func newRules(kind schema.GroupVersionKind, namespaced bool, internal *apiextensions.JSONSchemaProps,
+func newStrategies(kind schema.GroupVersionKind, namespaced bool, internal *apiextensions.JSONSchemaProps,
 	structural *structuralschema.Structural, subresources *apiextensionsv1.CustomResourceSubresources,
-) (rules, error) {
+) (strategies, error) {
 	validator, _, err := validation.NewSchemaValidator(internal)
 	if err != nil {
-		return rules{}, err
+		return strategies{}, err
 	}
 	var known apiextensions.CustomResourceSubresources
 	if subresources != nil {
 		err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(subresources, &known, nil)
 		if err != nil {
-			return rules{}, err
+			return strategies{}, err
 		}
 	}
 	var statusValidator validation.SchemaValidator
 	if schema, ok := internal.Properties["status"]; ok && known.Status != nil {
 		if statusValidator, _, err = validation.NewSchemaValidator(&schema); err != nil {
-			return rules{}, err
+			return strategies{}, err
 		}
 	}
 	main := customresource.NewStrategy(nil, namespaced, kind, validator, statusValidator, structural, known.Status, known.Scale, nil)
-	return rules{namespaced, main, customresource.NewStatusStrategy(main)}, nil
+	return strategies{namespaced, main, customresource.NewStatusStrategy(main)}, nil
 }
 
 // Validate says what is wrong with an object, as Coerce left it, except with its metadata, which it must have all the
@@ -66,16 +66,18 @@ func (s *Schema) Validate(ctx context.Context, content, old map[string]any) fiel
 
 // ValidateStatus is Validate for an update of the status subresource.
 func (s *Schema) ValidateStatus(ctx context.Context, content, old map[string]any) field.ErrorList {
-	return s.trimmed(content, old, func(content map[string]any) field.ErrorList { return s.judgeUpdate(ctx, s.rules.status, content, old) })
+	return s.trimmed(content, old, func(content map[string]any) field.ErrorList {
+		return s.judgeUpdate(ctx, s.strategies.status, content, old)
+	})
 }
 
 func (s *Schema) judge(ctx context.Context, content, old map[string]any) field.ErrorList {
 	if old != nil {
-		return s.judgeUpdate(ctx, s.rules.main, content, old)
+		return s.judgeUpdate(ctx, s.strategies.main, content, old)
 	}
 	object := &unstructured.Unstructured{Object: content}
-	metadata := apivalidation.ValidateObjectMetaAccessor(object, s.rules.namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
-	return s.without(object, len(metadata), s.rules.main.Validate(ctx, object))
+	metadata := apivalidation.ValidateObjectMetaAccessor(object, s.strategies.namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+	return s.without(object, len(metadata), s.strategies.main.Validate(ctx, object))
 }
 
 func (s *Schema) judgeUpdate(ctx context.Context, by updateValidator, content, old map[string]any) field.ErrorList {
