@@ -5,9 +5,9 @@ package schema
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -56,9 +56,11 @@ type node struct {
 
 type member struct {
 	// quoted is the name as JSON; nil for whatever is not named.
-	quoted   []byte
-	name     string
-	node     *node
+	quoted []byte
+	name   string
+	node   *node
+	// rank is its place among the names of the object, from 1; 0 for whatever is not named.
+	rank     int
 	required bool
 }
 
@@ -120,14 +122,17 @@ func (n *node) addMembers(s *structuralschema.Structural, preserved bool) {
 	case preserved:
 		n.others = &member{node: free}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		property := s.Properties[name]
+	for name, property := range s.Properties {
 		n.add(name, compile(&property, false))
 	}
 	if s.ValueValidation != nil {
 		for _, name := range s.ValueValidation.Required {
 			n.require(name)
 		}
+	}
+	slices.SortFunc(n.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	for i := range n.members {
+		n.members[i].rank = i + 1
 	}
 	slices.SortFunc(n.members, func(a, b member) int { return compareMembers(a.quoted, b.quoted) })
 	for i := range n.members {
@@ -158,7 +163,10 @@ func (n *node) require(name string) {
 }
 
 func compareMembers(a, b []byte) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), bytes.Compare(a, b))
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return bytes.Compare(a, b)
 }
 
 // member returns what is known about a member; nil if there must be no such member.
@@ -172,9 +180,17 @@ func (n *node) member(quoted []byte) *member {
 		}
 		return n.others
 	}
-	i, ok := slices.BinarySearchFunc(n.members, quoted, func(m member, quoted []byte) int { return compareMembers(m.quoted, quoted) })
-	if ok {
-		return &n.members[i]
+	low, high := 0, len(n.members)
+	for low < high {
+		middle := (low + high) / 2
+		if compareMembers(n.members[middle].quoted, quoted) < 0 {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low < len(n.members) && bytes.Equal(n.members[low].quoted, quoted) {
+		return &n.members[low]
 	}
 	return n.others
 }

@@ -67,6 +67,8 @@ type walker struct {
 // segment is where a member stands in out, from its name to its value. A null that was left out ends with its name.
 type segment struct {
 	start, name, end int
+	// rank of the member.
+	rank int
 }
 
 // root copies the body and takes the other members out.
@@ -203,7 +205,7 @@ func (w *walker) members(n *node, parts *Parts) bool {
 
 // member copies a member whose name was read.
 func (w *walker) member(m *member, name []byte) bool {
-	s := segment{start: len(w.out)}
+	s := segment{start: len(w.out), rank: m.rank}
 	w.out = append(w.out, name...)
 	s.name = len(w.out)
 	w.out = append(w.out, ':')
@@ -247,7 +249,7 @@ func (w *walker) fill(n *node, first int) int {
 		if slices.ContainsFunc(w.segments[first:], func(s segment) bool { return bytes.Equal(w.out[s.start:s.name], m.quoted) }) {
 			continue
 		}
-		s := segment{start: len(w.out), name: len(w.out) + len(m.quoted)}
+		s := segment{start: len(w.out), name: len(w.out) + len(m.quoted), rank: m.rank}
 		w.out = append(append(append(w.out, m.quoted...), ':'), m.node.fill.json...)
 		s.end = len(w.out)
 		w.out = append(w.out, ',')
@@ -265,7 +267,12 @@ func (w *walker) fill(n *node, first int) int {
 func (w *walker) order(start, first int) (count int, ok bool) {
 	segments := w.segments[first:]
 	w.segments = w.segments[:first]
-	byName := func(a, b segment) int { return compareNames(w.out[a.start:a.name], w.out[b.start:b.name]) }
+	byName := func(a, b segment) int {
+		if a.rank > 0 && b.rank > 0 {
+			return a.rank - b.rank
+		}
+		return compareNames(w.out[a.start:a.name], w.out[b.start:b.name])
+	}
 	sorted := true
 	for i := range segments {
 		if segments[i].end > segments[i].name {

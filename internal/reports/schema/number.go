@@ -27,17 +27,30 @@ func (w *walker) number(n *node) bool {
 		w.judge(&n.rules, value >= n.low && value <= n.high && n.lists(w.out[before:]))
 		return true
 	}
-	// What the library takes for a number with a fraction must not look like a whole one when it is read again.
-	value, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || n.kind != number && n != free {
-		return false
-	}
-	before := len(w.out)
-	if w.out, err = appendCanonical(w.out, value); err != nil || bytes.IndexAny(w.out[before:], ".e") < 0 {
+	if n.kind != number && n != free {
 		return false
 	}
 	w.judge(&n.rules, n.low == lowest && n.high == highest && n.enum == nil)
-	return true
+	if isShort(text) {
+		w.out = append(w.out, text...)
+		return true
+	}
+	// What the library takes for a number with a fraction must not look like a whole one when it is read again.
+	value, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return false
+	}
+	before := len(w.out)
+	w.out, err = appendCanonical(w.out, value)
+	return err == nil && bytes.IndexAny(w.out[before:], ".e") >= 0
+}
+
+// isShort says whether a number that isn't whole is in canonical form for sure: no two numbers of 15 digits are the
+// same float, so that there is no shorter form of it.
+func isShort(text []byte) bool {
+	const digits = 15
+	text = bytes.TrimPrefix(text, []byte("-"))
+	return len(text) <= digits+len(".") && text[len(text)-1] != '0' && bytes.IndexAny(text, "eE") < 0 && !bytes.HasPrefix(text, []byte("0.0000"))
 }
 
 // parseInt is strconv.ParseInt for the text of a whole number in JSON.

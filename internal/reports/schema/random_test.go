@@ -69,6 +69,10 @@ func (w *writer) value(s *structuralschema.Structural) {
 	case "array":
 		w.list('[', ']', w.IntN(4), func(int) { w.value(s.Items) })
 	case "string":
+		if s.ValueValidation != nil && s.ValueValidation.Format == "date-time" && w.IntN(4) > 0 {
+			w.WriteString(`"2026-01-02T03:04:05.5Z"`)
+			return
+		}
 		w.text()
 	case "integer":
 		w.integer()
