@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -42,4 +44,13 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 		}
 	}
 	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// Count returns how many objects of a resource are stored.
+func (s *Store) Count(ctx context.Context, resource schema.GroupResource) (int64, error) {
+	stats, err := s.engine.Stats(ctx, StoredAs(resource))
+	if err != nil {
+		return 0, apiError("count "+resource.String(), err)
+	}
+	return stats.Objects, nil
 }

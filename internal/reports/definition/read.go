@@ -6,6 +6,7 @@ package definition
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,4 +178,24 @@ func readDocument(document []byte) ([]*apiextensionsv1.CustomResourceDefinition,
 		return nil, err
 	}
 	return []*apiextensionsv1.CustomResourceDefinition{crd}, nil
+}
+
+// Digest returns what changes whenever the content of files and folders does.
+func Digest(paths ...string) (digest [sha256.Size]byte, err error) {
+	sum := sha256.New()
+	for _, path := range paths {
+		files, err := filesOf(path)
+		if err != nil {
+			return digest, err
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return digest, err
+			}
+			fmt.Fprintf(sum, "%q %d\n", file, len(data))
+			_, _ = sum.Write(data) // A hash never fails.
+		}
+	}
+	return [sha256.Size]byte(sum.Sum(nil)), nil
 }

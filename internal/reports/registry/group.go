@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/scale"
 
 	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/reports/kinds"
@@ -49,7 +50,7 @@ func newGroup(name string, served []Kind, storage Storage, server *genericapiser
 		name: name, kinds: served, storages: map[schema.GroupVersionResource]*REST{}, resources: map[string][]apidiscoveryv2.APIResourceDiscovery{},
 		container: restful.NewContainer(),
 	}
-	scheme := runtime.NewScheme()
+	scheme := scale.NewScaleConverter().Scheme() // With the types of the scale subresource.
 	if err := kinds.AddUnversionedTypes(scheme); err != nil {
 		return nil, err
 	}

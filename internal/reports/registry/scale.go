@@ -26,7 +26,7 @@ import (
 )
 
 // newScale returns the library's scale subresource of a kind, on the same objects.
-func newScale(kind Kind, optsGetter generic.RESTOptionsGetter) (*scale, error) {
+func newScale(kind Kind, optsGetter generic.RESTOptionsGetter) (*scaleREST, error) {
 	var known apiextensions.CustomResourceSubresources
 	err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(kind.version().Subresources, &known, nil)
 	if err != nil {
@@ -52,26 +52,26 @@ func newScale(kind Kind, optsGetter generic.RESTOptionsGetter) (*scale, error) {
 	strategy := customresource.NewStrategy(unstructuredTyper{}, kind.Namespaced, kind.GroupVersionKind, validator, nil, structural,
 		known.Status, known.Scale, nil)
 	resource, singular := kind.GroupResource(), schema.GroupResource{Group: kind.GroupVersionKind.Group, Resource: kind.Singular}
-	getter := withCodec{optsGetter, unstructuredCodec{kind.Codec()}}
+	getter := withCodec{optsGetter, unstructuredCodec{kind.Codec(), kind.document}}
 	storage, err := customresource.NewStorage(resource, singular, kind.GroupVersionKind, kind.ListKind(), strategy, getter, nil, table, replicasPaths(kind.definition))
 	if err != nil {
 		return nil, fmt.Errorf("scale of %s: %w", resource, err)
 	}
-	return &scale{storage.Scale, table, storage.CustomResource.Destroy}, nil
+	return &scaleREST{storage.Scale, table, storage.CustomResource.Destroy}, nil
 }
 
-// scale is a subresource that has a storage of its own.
-type scale struct {
+// scaleREST is a subresource that has a storage of its own.
+type scaleREST struct {
 	*customresource.ScaleREST
 	rest.TableConvertor
 
 	destroy func()
 }
 
-var _ rest.Patcher = &scale{}
+var _ rest.Patcher = &scaleREST{}
 
 // Destroy implements rest.Storage.
-func (s *scale) Destroy() { s.destroy() }
+func (s *scaleREST) Destroy() { s.destroy() }
 
 func scaleColumns() []apiextensionsv1.CustomResourceColumnDefinition {
 	return []apiextensionsv1.CustomResourceColumnDefinition{
@@ -109,7 +109,11 @@ func (unstructuredTyper) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionK
 func (unstructuredTyper) Recognizes(schema.GroupVersionKind) bool { return true }
 
 // unstructuredCodec stores the library's objects as ours.
-type unstructuredCodec struct{ runtime.Codec }
+type unstructuredCodec struct {
+	runtime.Codec
+
+	of *document.Kind
+}
 
 // Encode implements runtime.Encoder.
 func (c unstructuredCodec) Encode(obj runtime.Object, w io.Writer) error {
@@ -121,11 +125,8 @@ func (c unstructuredCodec) Encode(obj runtime.Object, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ours, _, err := c.Codec.Decode(nil, nil, nil)
-	if err != nil {
-		return err
-	}
-	if err := ours.(*document.Object).UnmarshalJSON(data); err != nil {
+	ours := document.New(c.of)
+	if err := ours.UnmarshalJSON(data); err != nil {
 		return err
 	}
 	return c.Codec.Encode(ours, w)
@@ -133,14 +134,19 @@ func (c unstructuredCodec) Encode(obj runtime.Object, w io.Writer) error {
 
 // Decode implements runtime.Decoder.
 func (c unstructuredCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	ours, gvk, err := c.Codec.Decode(data, defaults, nil)
+	ours := document.New(c.of)
+	_, gvk, err := c.Codec.Decode(data, defaults, ours)
 	if err != nil {
 		return nil, nil, err
+	}
+	content, ok := ours.ToUnstructured().(map[string]any)
+	if !ok {
+		return nil, nil, fmt.Errorf("a %s is no tree", c.of.GroupVersionKind.Kind)
 	}
 	tree, ok := into.(*unstructured.Unstructured)
 	if !ok {
 		tree = &unstructured.Unstructured{}
 	}
-	tree.Object = ours.(*document.Object).ToUnstructured().(map[string]any)
+	tree.Object = content
 	return tree, gvk, nil
 }

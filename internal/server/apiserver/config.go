@@ -48,6 +48,8 @@ type Config struct {
 	Generic *genericapiserver.RecommendedConfig
 	// APIGroups to serve.
 	APIGroups []string
+	// CustomResources are files and folders with definitions of further kinds.
+	CustomResources []string
 	// DatabaseURL and Database say where reports are kept.
 	DatabaseURL string
 	Database    database.Options
@@ -153,10 +155,11 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 	generic.OpenAPIV3Config.Info.Title = "Docket"
 	storage := o.Storage
 	return &Config{
-		Generic:     generic,
-		APIGroups:   storage.APIGroups,
-		DatabaseURL: storage.Database,
-		Database:    storage.databaseOptions(),
+		Generic:         generic,
+		APIGroups:       storage.APIGroups,
+		CustomResources: storage.CustomResources,
+		DatabaseURL:     storage.Database,
+		Database:        storage.databaseOptions(),
 		Store: store.Options{
 			Database:     database.Redacted(storage.Database),
 			History:      storage.WatchHistory,

@@ -23,13 +23,15 @@ var (
 		"With --tls-secret: attempts to read or renew the certificates, or to have the APIServices trust them, that failed.")
 	sweptReports = metric.Counter("docket_apiserver_swept_reports_total",
 		"Reports that this server deleted because their namespace had ended, and the cluster had not deleted them.")
+	definitionsRefused = metric.Gauge("docket_apiserver_definitions_refused",
+		"With --custom-resources: 1 while the files have definitions that can't be served; those from before are.")
 	refusedBodies = metric.Counters("docket_apiserver_refused_bodies_total",
 		"Requests that were refused because of their body: too_large, too_slow, or busy with other large ones.", "reason")
 )
 
 // registerMetrics makes the metrics of the process visible, once.
 var registerMetrics = sync.OnceFunc(func() {
-	metric.Registration(buildInfo, unmetRequirements, sweptReports, refusedBodies, certificateExpiry, certificateErrors)()
+	metric.Registration(buildInfo, definitionsRefused, unmetRequirements, sweptReports, refusedBodies, certificateExpiry, certificateErrors)()
 	build := buildinfo.Get()
 	buildInfo.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	store.RegisterMetrics()

@@ -64,6 +64,8 @@ type StorageOptions struct {
 	Existing bool
 	// APIGroups to serve.
 	APIGroups []string
+	// CustomResources are files and folders with the definitions of further kinds to serve.
+	CustomResources []string
 	// WatchHistory and WatchHistoryBytes bound the events that are kept for
 	// watches.
 	WatchHistory      time.Duration
@@ -119,6 +121,8 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
 	fs.BoolVar(&o.ResultRows, resultRowsFlag, o.ResultRows,
 		"Keep each result as a row, for SQL (docs/operate/sql.md) and the API of results.")
+	fs.StringSliceVar(&o.CustomResources, customResourcesFlag, o.CustomResources,
+		"Files or folders with CustomResourceDefinitions whose objects this server keeps (docs/produce/custom-resources.md). They are read again when they change.")
 	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
 		"Labels of the metric docket_policy_results, out of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any, there is no such metric.")
 	fs.IntVar(&o.MetricsResultsSeries, metricsResultsSeriesFlag, o.MetricsResultsSeries,
@@ -164,6 +168,9 @@ func (o *StorageOptions) Validate() []error {
 	if err := registry.ValidateGroups(o.APIGroups); err != nil {
 		report("--api-groups: %w", err)
 	}
+	if _, err := readDefinitions(o.CustomResources); err != nil {
+		report("--%s: %w", customResourcesFlag, err)
+	}
 	if err := resultmetrics.Validate(o.MetricsResults); err != nil {
 		report("--%s: %w", metricsResultsFlag, err)
 	}
@@ -191,6 +198,7 @@ var sqlFlags = map[string]string{
 	"watch-ring-bytes":    "the watch cache sizes itself",
 	"cache-bytes":         "the watch cache holds all reports",
 
+	customResourcesFlag:      "kube-apiserver keeps custom resources there by itself",
 	metricsResultsFlag:       "there are no result rows in etcd",
 	metricsResultsSeriesFlag: "there are no result rows in etcd",
 }

@@ -44,7 +44,8 @@ type Server struct {
 
 	backend backend
 	// holds is nil when reports are in etcd.
-	holds *holds
+	holds  *holds
+	custom *customResources
 	// registration is nil without a cluster.
 	registration *registration.Checker
 	// certificate is nil if somebody else renews it.
@@ -69,7 +70,7 @@ func (c CompletedConfig) NewWithDelegate(ctx context.Context, delegate genericap
 	if err != nil {
 		return nil, err
 	}
-	server, err := c.newOn(opened, delegate)
+	server, err := c.newOn(ctx, opened, delegate)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
@@ -77,7 +78,7 @@ func (c CompletedConfig) NewWithDelegate(ctx context.Context, delegate genericap
 	return server, nil
 }
 
-func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.DelegationTarget) (*Server, error) {
+func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate genericapiserver.DelegationTarget) (*Server, error) {
 	c.Generic.RESTOptionsGetter = countedObjects{opened.RESTOptionsGetter(), c.Generic.StorageObjectCountTracker}
 	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
 	if c.Certificate != nil {
@@ -92,9 +93,10 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err := c.installResults(generic, opened); err != nil {
 		return nil, err
 	}
-	served := registry.NewServer(generic, &c.Generic.Config, func(registry.Kind) genericregistry.RESTOptionsGetter { return c.Generic.RESTOptionsGetter })
-	if err := served.Serve(registry.KindsOf(c.APIGroups)); err != nil {
-		return nil, err
+	served := registry.NewServer(generic, &c.Generic.Config, c.storage(opened))
+	custom := newCustomResources(c.CustomResources, registry.KindsOf(c.APIGroups), served, storeOf(opened))
+	if err := custom.load(ctx); err != nil {
+		return nil, fmt.Errorf("--%s: %w", customResourcesFlag, err)
 	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, served.Storages(), held, storeOf(opened))
@@ -102,9 +104,20 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)
 	}
 	return &Server{
-		Generic: generic, Store: storeOf(opened), backend: opened, holds: held,
+		Generic: generic, Store: storeOf(opened), backend: opened, holds: held, custom: custom,
 		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper, results: c.resultMetrics(opened),
 	}, nil
+}
+
+// storage returns where objects are kept: reports with their rows, objects of kinds that may change without.
+func (c CompletedConfig) storage(opened backend) registry.Storage {
+	objects := countedObjects{opened.ObjectsGetter(nil), c.Generic.StorageObjectCountTracker}
+	return func(kind registry.Kind) genericregistry.RESTOptionsGetter {
+		if kind.Report() {
+			return c.Generic.RESTOptionsGetter
+		}
+		return objects
+	}
 }
 
 // installResults serves the results of reports as objects, where there are rows of them.
@@ -204,6 +217,7 @@ func (s *Server) RunBehind(ctx context.Context, serve func(context.Context) erro
 		return nil
 	})
 	group.Go(func() error { return s.holds.run(storeCtx) })
+	group.Go(func() error { return s.custom.run(serveCtx) })
 	// Also while the last requests are answered: new connections need a certificate that is good.
 	group.Go(func() error { return s.certificate.run(storeCtx) })
 	group.Go(func() error { return s.registration.Run(serveCtx) })

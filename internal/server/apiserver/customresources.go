@@ -1,0 +1,246 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/reports/definition"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/store"
+)
+
+const (
+	customResourcesFlag = "custom-resources"
+	// definitionsInterval is how often to look whether files of definitions have changed.
+	definitionsInterval = 5 * time.Second
+	definitionsPrefix   = "/docket.dev/definitions"
+)
+
+type crd = apiextensionsv1.CustomResourceDefinition
+
+// customResources serves the kinds of definitions in files, beside reports. The database has the definitions under which
+// objects were stored, so that none takes the place of another that kube-apiserver would refuse.
+type customResources struct {
+	paths  []string
+	server *registry.Server
+	// fixed are the kinds that are always served.
+	fixed   []registry.Kind
+	reports *store.Store
+	stored  *store.Resource
+
+	// Only run uses these, after the first load.
+	digest   [sha256.Size]byte
+	served   []*crd
+	database map[string]*crd
+}
+
+// readDefinitions reads the definitions that a server is to serve.
+func readDefinitions(paths []string) ([]*crd, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	definitions, err := definition.Read(paths...)
+	if err != nil {
+		return nil, err
+	}
+	return definitions, definition.CheckAll(definitions, append(registry.Groups(), v1alpha1.GroupName))
+}
+
+// kindsOf returns the served kinds of definitions.
+func kindsOf(definitions []*crd) ([]registry.Kind, error) {
+	var kinds []registry.Kind
+	for _, d := range definitions {
+		of, err := registry.FromDefinition(d)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, of...)
+	}
+	return kinds, nil
+}
+
+func newCustomResources(paths []string, fixed []registry.Kind, server *registry.Server, reports *store.Store) *customResources {
+	c := &customResources{paths: paths, fixed: fixed, server: server, reports: reports, database: map[string]*crd{}}
+	if reports != nil {
+		c.stored = reports.Resource(store.ResourceConfig{
+			GroupResource: schema.GroupResource{Group: "docket.dev", Resource: "definitions"}, Prefix: definitionsPrefix,
+			Codec:       unstructured.UnstructuredJSONScheme,
+			NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
+			NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
+		})
+	}
+	return c
+}
+
+// load serves what the files say now. On an error everything is as it was.
+func (c *customResources) load(ctx context.Context) error {
+	if len(c.paths) == 0 {
+		return c.server.Serve(c.fixed)
+	}
+	digest, err := definition.Digest(c.paths...)
+	if err != nil {
+		return err
+	}
+	definitions, err := readDefinitions(c.paths)
+	if err != nil {
+		return err
+	}
+	if err := c.readDatabase(ctx); err != nil {
+		return fmt.Errorf("read the definitions of stored objects: %w", err)
+	}
+	var errs []error
+	for _, d := range definitions {
+		if older := c.database[d.Name]; older != nil {
+			errs = append(errs, definition.CheckUpdate(d, older))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	kinds, err := kindsOf(definitions)
+	if err != nil {
+		return err
+	}
+	if err := c.server.Serve(slices.Concat(c.fixed, kinds)); err != nil {
+		return err
+	}
+	c.digest, c.served = digest, definitions
+	return nil
+}
+
+func (c *customResources) readDatabase(ctx context.Context) error {
+	var list unstructured.UnstructuredList
+	if err := c.stored.GetList(ctx, definitionsPrefix, storage.ListOptions{Recursive: true, Predicate: storage.Everything}, &list); err != nil {
+		return err
+	}
+	found := map[string]*crd{}
+	for i := range list.Items {
+		d := &crd{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, d); err != nil {
+			return err
+		}
+		found[d.Name] = d
+	}
+	c.database = found
+	return nil
+}
+
+// run keeps in step with the files until ctx ends.
+func (c *customResources) run(ctx context.Context) error {
+	if len(c.paths) == 0 {
+		return nil
+	}
+	failing := ""
+	say := func(err error) {
+		text := ""
+		if err != nil {
+			text = err.Error()
+			definitionsRefused.Set(1)
+		} else {
+			definitionsRefused.Set(0)
+		}
+		if text != "" && text != failing && ctx.Err() == nil {
+			klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
+		}
+		failing = text
+	}
+	say(c.save(ctx))
+	ticker := time.NewTicker(definitionsInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		digest, err := definition.Digest(c.paths...)
+		if err == nil && digest == c.digest && failing == "" {
+			continue
+		}
+		if err == nil && digest != c.digest {
+			if err = c.load(ctx); err == nil {
+				klog.InfoS("Serving changed definitions of custom resources", "definitions", len(c.served))
+			}
+		}
+		if err == nil {
+			err = c.save(ctx)
+		}
+		say(err)
+	}
+}
+
+// save notes in the database what is served now.
+func (c *customResources) save(ctx context.Context) error {
+	for _, d := range c.served {
+		if older := c.database[d.Name]; older != nil && reflect.DeepEqual(older.Spec, d.Spec) && reflect.DeepEqual(older.Status.StoredVersions, d.Status.StoredVersions) {
+			continue
+		}
+		if err := c.put(ctx, d); err != nil {
+			return err
+		}
+		c.database[d.Name] = d
+	}
+	for name, d := range c.database {
+		if slices.ContainsFunc(c.served, func(s *crd) bool { return s.Name == name }) {
+			continue
+		}
+		if err := c.forget(ctx, d); err != nil {
+			return err
+		}
+		delete(c.database, name)
+	}
+	return nil
+}
+
+func (c *customResources) put(ctx context.Context, d *crd) error {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	return c.stored.GuaranteedUpdate(ctx, definitionsPrefix+"/"+d.Name, &unstructured.Unstructured{}, true, nil,
+		func(before runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+			object := &unstructured.Unstructured{}
+			if err := object.UnmarshalJSON(data); err != nil {
+				return nil, nil, err
+			}
+			object.SetAPIVersion("apiextensions.k8s.io/v1")
+			object.SetKind("CustomResourceDefinition")
+			if accessor, ok := before.(*unstructured.Unstructured); ok {
+				object.SetResourceVersion(accessor.GetResourceVersion())
+			}
+			return object, nil, nil
+		}, nil)
+}
+
+// forget forgets a definition that no file has any more, unless there are objects: they stay, and are served again once
+// it is back.
+func (c *customResources) forget(ctx context.Context, d *crd) error {
+	resource := schema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
+	count, err := c.reports.Count(ctx, resource)
+	if err != nil {
+		return err
+	}
+	if count > 0 {
+		klog.InfoS("A definition is in no file any more: its objects stay in the database and are not served. Give the definition again to reach them",
+			"definition", d.Name, "objects", count)
+		return nil
+	}
+	return c.stored.Delete(ctx, definitionsPrefix+"/"+d.Name, &unstructured.Unstructured{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+}
