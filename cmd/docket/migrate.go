@@ -5,6 +5,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/progress"
 	"github.com/docket-project/docket/internal/migrate"
+	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 func newMigrate(p cli.Process) *cobra.Command {
@@ -26,6 +29,16 @@ func newMigrate(p cli.Process) *cobra.Command {
 	}
 	command.AddCommand(newMigrateCrds(p), newMigrateDatabase(p), newMigrateReportsServer(p), newMigrateResults(p))
 	return command
+}
+
+// movable returns the kinds of reports of some groups.
+func movable(groups []string) (kinds []imports.Kind) {
+	for _, kind := range registry.Kinds() {
+		if slices.Contains(groups, kind.GroupVersionKind.Group) {
+			kinds = append(kinds, apiserver.Movable(kind))
+		}
+	}
+	return kinds
 }
 
 func newMigrateResults(p cli.Process) *cobra.Command {

@@ -68,7 +68,7 @@ type crdsFlags struct {
 
 func newMigrateCrds(p cli.Process) *cobra.Command {
 	f := crdsFlags{options: migrate.Options{
-		Groups: registry.Groups(), Namespace: bootstrap.DefaultNamespace, Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
+		Groups: registry.Groups(), Kinds: movable(registry.Groups()), Namespace: bootstrap.DefaultNamespace, Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
 	}}
 	var sections cliflag.NamedFlagSets
 	f.serverFlags.add(sections.FlagSet("connections"))

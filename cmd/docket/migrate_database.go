@@ -21,8 +21,8 @@ import (
 )
 
 // addCopyFlags adds the flags of all copies.
-func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy) {
-	fs.StringSliceVar(&c.Groups, "api-groups", c.Groups, "API groups whose reports are copied.")
+func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy, groups *[]string) {
+	fs.StringSliceVar(groups, "api-groups", *groups, "API groups whose reports are copied.")
 	fs.BoolVar(&c.Replace, "replace", false, "Make the destination equal to the source: overwrite reports that differ, delete reports that the source does not have.")
 	fs.BoolVar(&c.Verify, "verify", false, "Only compare both sides, report by report. Writes nothing.")
 	fs.BoolVar(&c.AllowEmpty, "allow-empty", false, "Accept a source without reports, which is otherwise an error. With --replace, this deletes all reports of the destination.")
@@ -30,14 +30,14 @@ func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy) {
 
 func newMigrateDatabase(p cli.Process) *cobra.Command {
 	to, from := apiserver.NewStorageOptions(), apiserver.NewStorageOptions()
-	what := migrate.Copy{Groups: registry.Groups(), Out: p.Out, Err: p.ErrOut}
+	what, apiGroups := migrate.Copy{Out: p.Out, Err: p.ErrOut}, registry.Groups()
 	var sections cliflag.NamedFlagSets
 	to.AddDatabaseFlags(sections.FlagSet("reports"))
 	flags := sections.FlagSet("source")
 	flags.StringVar(&from.Database, "from", "", "Database to copy from. No server may write to it; an SQLite file must not be in use at all.")
 	flags.StringVar(&from.DatabasePasswordFile, "from-password-file", "", "File with the password for --from.")
 	flags.StringVar(&from.Cluster, "from-cluster", from.Cluster, "Share of --from; see --cluster.")
-	addCopyFlags(sections.FlagSet("copy"), &what)
+	addCopyFlags(sections.FlagSet("copy"), &what, &apiGroups)
 	command := &cobra.Command{
 		Use:   "database --from URL --database URL",
 		Short: "Copy the reports of one database into another, such as SQLite into PostgreSQL",
@@ -58,7 +58,7 @@ and have reports, unless --allow-empty is given.`,
 			if errs := to.Validate(); len(errs) > 0 {
 				return cli.Usage(errors.Join(errs...))
 			}
-			from.APIGroups, to.APIGroups = what.Groups, what.Groups
+			from.APIGroups, to.APIGroups = apiGroups, apiGroups
 			from.Existing, to.Existing = true, what.Verify
 			return copyDatabase(command.Context(), what, from, to)
 		},
@@ -69,6 +69,7 @@ and have reports, unless --allow-empty is given.`,
 func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.StorageOptions) error {
 	return withPlace(ctx, "--from", from, func(source migrate.Place) error {
 		return withPlace(ctx, "--database", to, func(destination migrate.Place) error {
+			what.Kinds = destination.Storage.Kinds()
 			return explainEmpty(what.Database(ctx, source, destination))
 		})
 	})
@@ -95,8 +96,9 @@ func withPlace(ctx context.Context, flag string, storage *apiserver.StorageOptio
 }
 
 func newMigrateReportsServer(p cli.Process) *cobra.Command {
-	what := migrate.ReportsServer{Copy: migrate.Copy{Groups: registry.Groups(), Out: p.Out, Err: p.ErrOut}}
+	what := migrate.ReportsServer{Copy: migrate.Copy{Out: p.Out, Err: p.ErrOut}}
 	to := apiserver.NewStorageOptions()
+	apiGroups := registry.Groups()
 	var server serverFlags
 	var sections cliflag.NamedFlagSets
 	flags := sections.FlagSet("source")
@@ -104,7 +106,7 @@ func newMigrateReportsServer(p cli.Process) *cobra.Command {
 	flags.StringVar(&what.Cluster, "source-cluster", "", "ID of the cluster whose reports are copied, if the database has several: the UID of its kube-system namespace.")
 	server.add(sections.FlagSet("running server"))
 	to.AddDatabaseFlags(sections.FlagSet("database"))
-	addCopyFlags(sections.FlagSet("copy"), &what.Copy)
+	addCopyFlags(sections.FlagSet("copy"), &what.Copy, &apiGroups)
 	command := &cobra.Command{
 		Use:   "reports-server --from URL (--server URL | --database URL)",
 		Short: "Copy reports from the PostgreSQL tables of kyverno/reports-server",
@@ -117,6 +119,10 @@ It reads the tables at one moment, without changing them, and can be run again: 
     --server https://docket.docket-system.svc --server-ca ca.crt`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if err := registry.ValidateGroups(apiGroups); err != nil {
+				return cli.Usage(fmt.Errorf("--api-groups: %w", err))
+			}
+			what.Kinds, to.APIGroups = movable(apiGroups), apiGroups
 			return copyReportsServer(command.Context(), what, server, to)
 		},
 	}
@@ -140,7 +146,6 @@ func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server s
 		}
 		return explainEmpty(what.ToServer(ctx, docket))
 	}
-	to.APIGroups = what.Groups
 	if errs := to.Validate(); len(errs) > 0 {
 		return cli.Usage(errors.Join(errs...))
 	}

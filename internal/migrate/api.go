@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -42,7 +41,7 @@ var _ watcher = (*api)(nil)
 type api struct {
 	client *rest.RESTClient
 	// version is the API version at which reports of a kind are read and written.
-	version func(registry.Kind) string
+	version func(imports.Kind) string
 	retry   *retrier
 }
 
@@ -67,13 +66,13 @@ func (m marked) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // realVersion is the API version that clients use.
-func realVersion(kind registry.Kind) string { return kind.GroupVersionKind.Version }
+func realVersion(kind imports.Kind) string { return kind.Version }
 
 // addedVersion is the API version for the migration.
-func addedVersion(registry.Kind) string { return migrationVersion }
+func addedVersion(imports.Kind) string { return migrationVersion }
 
-func (a *api) path(kind registry.Kind, namespace, name string) string {
-	path := "/apis/" + kind.GroupVersionKind.Group + "/" + a.version(kind)
+func (a *api) path(kind imports.Kind, namespace, name string) string {
+	path := "/apis/" + kind.Group + "/" + a.version(kind)
 	if namespace != "" {
 		path += "/namespaces/" + namespace
 	}
@@ -90,12 +89,12 @@ const acceptMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 // list implements reader: all reports of a kind at one resource version. If that leaves
 // history while the list is read, the remaining pages show a later state: a watch from
 // version delivers what they missed.
-func (a *api) list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries {
+func (a *api) list(ctx context.Context, kind imports.Kind, whole bool, version *string) entries {
 	return pages(func(token string) (page, error) { return a.page(ctx, kind, whole, pageSize, token) }, version)
 }
 
 // page reads the page of a list that a continue token stands for.
-func (a *api) page(ctx context.Context, kind registry.Kind, whole bool, limit int, token string) (p page, err error) {
+func (a *api) page(ctx context.Context, kind imports.Kind, whole bool, limit int, token string) (p page, err error) {
 	err = a.retry.do(ctx, "list "+kind.Resource, func() error {
 		request := a.client.Get().AbsPath(a.path(kind, "", "")).Param("limit", strconv.Itoa(limit))
 		if token != "" {
@@ -142,7 +141,7 @@ func parsePage(data []byte, whole bool) (page, error) {
 }
 
 // count returns the number of reports of some kinds.
-func (a *api) count(ctx context.Context, kinds []registry.Kind) (total int64, err error) {
+func (a *api) count(ctx context.Context, kinds []imports.Kind) (total int64, err error) {
 	for _, kind := range kinds {
 		p, err := a.page(ctx, kind, false, 1, "")
 		if err != nil {
@@ -154,7 +153,7 @@ func (a *api) count(ctx context.Context, kinds []registry.Kind) (total int64, er
 }
 
 // get implements reader.
-func (a *api) get(ctx context.Context, kind registry.Kind, namespace, name string) (found *entry, err error) {
+func (a *api) get(ctx context.Context, kind imports.Kind, namespace, name string) (found *entry, err error) {
 	err = a.retry.do(ctx, "get "+kind.Resource, func() error {
 		data, err := a.client.Get().AbsPath(a.path(kind, namespace, name)).DoRaw(ctx)
 		if apierrors.IsNotFound(err) {
@@ -174,7 +173,7 @@ func (a *api) get(ctx context.Context, kind registry.Kind, namespace, name strin
 var errExpired = errors.New("the watch has expired")
 
 // watch implements watcher. It reopens interrupted connections.
-func (a *api) watch(ctx context.Context, kind registry.Kind, version string, handle func(event) error) error {
+func (a *api) watch(ctx context.Context, kind imports.Kind, version string, handle func(event) error) error {
 	for ctx.Err() == nil {
 		var handled error
 		err := a.retry.do(ctx, "watch "+kind.Resource, func() error {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // automanaged is the label of APIServices that kube-apiserver creates for CRDs. It reverts
@@ -35,31 +37,46 @@ func newAPIServices(client dynamic.Interface, retry *retrier) *apiServices {
 	}), retry}
 }
 
-// apiServiceName returns the name of the APIService for the version of a group that Docket
-// serves.
-func apiServiceName(group string) string { return versionOf(group) + "." + group }
-
-func versionOf(group string) string {
-	for _, kind := range registry.Kinds() {
-		if kind.GroupVersionKind.Group == group {
-			return kind.GroupVersionKind.Version
+// servicesOf returns the names of the APIServices for kinds that Docket serves.
+func servicesOf(kinds []imports.Kind) (names []string) {
+	for _, kind := range kinds {
+		for _, version := range kind.Versions {
+			names = append(names, version+"."+kind.Group)
 		}
 	}
-	return ""
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // serving says which server serves a group.
 type serving struct {
-	// extension reports whether it is a Service, such as Docket, and not the cluster itself.
-	extension bool
-	available bool
+	// extension reports whether it is a Service, such as Docket, and not the cluster itself;
+	// partly, whether that is so for some version at least.
+	extension, partly bool
+	available         bool
 	// why it is not available.
 	why string
 }
 
-func (a *apiServices) of(ctx context.Context, group string) (s serving, err error) {
+// of says which server serves a group.
+func (a *apiServices) of(ctx context.Context, g group) (serving, error) {
+	all := serving{extension: true, available: true}
+	for _, name := range g.services {
+		one, err := a.read(ctx, name)
+		if err != nil {
+			return all, err
+		}
+		all.extension, all.partly = all.extension && one.extension, all.partly || one.extension
+		if !one.available && (all.available || all.why == "") {
+			all.available, all.why = false, one.why
+		}
+	}
+	return all, nil
+}
+
+func (a *apiServices) read(ctx context.Context, name string) (s serving, err error) {
 	err = a.retry.do(ctx, "read APIServices", func() error {
-		object, err := a.client.Get(ctx, apiServiceName(group), metav1.GetOptions{})
+		object, err := a.client.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			s = serving{}
 			return nil
@@ -71,14 +88,15 @@ func (a *apiServices) of(ctx context.Context, group string) (s serving, err erro
 		return nil
 	})
 	if err != nil {
-		return s, fmt.Errorf("read APIService %s: %w", apiServiceName(group), explain(err, "the cluster"))
+		return s, fmt.Errorf("read APIService %s: %w", name, explain(err, "the cluster"))
 	}
 	return s, nil
 }
 
 func servingOf(object *unstructured.Unstructured) serving {
 	service, _, _ := unstructured.NestedMap(object.Object, "spec", "service")
-	s := serving{extension: service != nil, why: "it has no condition yet"}
+	about := "APIService " + object.GetName() + " is not available yet: "
+	s := serving{extension: service != nil, why: about + "it has no condition yet"}
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, ok := c.(map[string]any)
@@ -86,7 +104,7 @@ func servingOf(object *unstructured.Unstructured) serving {
 			continue
 		}
 		s.available = condition["status"] == "True"
-		s.why = fmt.Sprintf("%v: %v", condition["reason"], condition["message"])
+		s.why = about + fmt.Sprintf("%v: %v", condition["reason"], condition["message"])
 		if s.extension && condition["reason"] == "Local" {
 			// The condition is from before the switch.
 			s.available, s.why = false, ""
@@ -125,15 +143,16 @@ func (a *apiServices) put(ctx context.Context, desired *unstructured.Unstructure
 	return nil
 }
 
-// makeLocal gives a group back to the cluster. The APIService becomes what
+// makeLocal gives a version of a group back to the cluster. The APIService becomes what
 // kube-apiserver creates for a CRD, and kube-apiserver manages it from then on.
-func (a *apiServices) makeLocal(ctx context.Context, group string) error {
+func (a *apiServices) makeLocal(ctx context.Context, name string) error {
 	const groupPriority, versionPriority = 1000, 100 // What kube-apiserver uses for CRDs.
+	version, group, _ := strings.Cut(name, ".")
 	return a.put(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-		"metadata": map[string]any{"name": apiServiceName(group), "labels": map[string]any{automanaged: "true"}},
+		"metadata": map[string]any{"name": name, "labels": map[string]any{automanaged: "true"}},
 		"spec": map[string]any{
-			"group": group, "version": versionOf(group),
+			"group": group, "version": version,
 			"groupPriorityMinimum": int64(groupPriority), "versionPriority": int64(versionPriority),
 		},
 	}})
@@ -165,10 +184,10 @@ func ReadAPIServices(manifests io.Reader) ([]*unstructured.Unstructured, error) 
 	}
 }
 
-// forGroup returns the APIService of a group, nil if there is none.
-func forGroup(services []*unstructured.Unstructured, group string) *unstructured.Unstructured {
+// named returns the APIService of a name, nil if there is none.
+func named(services []*unstructured.Unstructured, name string) *unstructured.Unstructured {
 	for _, service := range services {
-		if service.GetName() == apiServiceName(group) {
+		if service.GetName() == name {
 			return service
 		}
 	}

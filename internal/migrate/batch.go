@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -27,7 +26,7 @@ const (
 // batch gathers the items of a kind, and imports them together.
 type batch struct {
 	copier *copier
-	kind   registry.Kind
+	kind   imports.Kind
 	mode   imports.Mode
 	queue  []queued
 	bytes  int

@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -35,24 +34,23 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	if !state.allDone() || state.direction() != ToDocket {
 		return errors.New("there is no finished migration into Docket: reports are deleted from the cluster only after one")
 	}
-	found, err := m.find(ctx)
-	if err != nil {
+	if err := m.find(ctx); err != nil {
 		return err
 	}
-	for _, group := range m.options.Groups {
-		serving, err := m.services.of(ctx, group)
+	for _, g := range m.groups {
+		serving, err := m.services.of(ctx, g)
 		if err != nil {
 			return err
 		}
-		if !serving.extension || state.group(group) != done {
-			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its reports exist only in the cluster", group)
+		if !serving.extension || state.group(g.name) != done {
+			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its reports exist only in the cluster", g.name)
 		}
 	}
-	kinds := all(found)
+	kinds := m.kinds()
 	if err := m.addVersions(ctx, kinds); err != nil {
 		return err
 	}
-	if err := m.verify(ctx, found); err != nil {
+	if err := m.verify(ctx); err != nil {
 		return err
 	}
 	before, known := m.etcdBytes(ctx)
@@ -78,7 +76,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 }
 
 // deleteKind deletes the custom resources of a kind.
-func (m *Crds) deleteKind(ctx context.Context, kind registry.Kind) (int, error) {
+func (m *Crds) deleteKind(ctx context.Context, kind imports.Kind) (int, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(deleters)
 	n := 0
@@ -97,7 +95,7 @@ func (m *Crds) deleteKind(ctx context.Context, kind registry.Kind) (int, error) 
 
 // deleteOne deletes a custom resource despite its finalizers: the controllers that added them
 // handle the report in Docket.
-func (m *Crds) deleteOne(ctx context.Context, kind registry.Kind, e *entry) error {
+func (m *Crds) deleteOne(ctx context.Context, kind imports.Kind, e *entry) error {
 	return m.retry.do(ctx, "delete "+kind.Resource, func() error {
 		path := m.inCluster.path(kind, e.namespace, e.name)
 		uid := types.UID(e.uid)
@@ -152,28 +150,8 @@ func (m *Crds) Abort(ctx context.Context) error {
 	if state.allDone() && state.direction() == ToDocket {
 		return errors.New("the migration is done; --to-cluster moves the reports back")
 	}
-	for _, group := range m.options.Groups {
-		serving, err := m.services.of(ctx, group)
-		if err != nil {
-			return err
-		}
-		if serving.extension && state.group(group) == held {
-			return fmt.Errorf("%s is served by Docket, which does not have all of its reports yet: finish the migration, "+
-				"or give the group back to the cluster first by deleting APIService %s", group, apiServiceName(group))
-		}
-		kinds, err := m.withCRD(ctx, group)
-		if err != nil {
-			return err
-		}
-		if !serving.extension || state.direction() == ToCluster {
-			if err := m.crds.setServed(ctx, kinds, !serving.extension); err != nil {
-				return err
-			}
-		}
-		if err := m.crds.removeVersions(ctx, kinds); err != nil {
-			return err
-		}
-		if _, err := m.hold(ctx, imports.NoHold, group); err != nil {
+	for _, name := range m.options.Groups {
+		if err := m.abort(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -182,4 +160,30 @@ func (m *Crds) Abort(ctx context.Context) error {
 	}
 	m.out.say("The migration was aborted. Reports stay where they are.")
 	return nil
+}
+
+// abort undoes what a migration changed for a group.
+func (m *Crds) abort(ctx context.Context, name string) error {
+	g, err := m.look(ctx, name)
+	if err != nil {
+		return err
+	}
+	serving, err := m.services.of(ctx, g)
+	if err != nil {
+		return err
+	}
+	if serving.partly && m.state.group(name) == held {
+		return fmt.Errorf("%s is served by Docket, which does not have all of its reports yet: finish the migration, "+
+			"or give the group back to the cluster first by deleting APIService %s", name, strings.Join(g.services, ", "))
+	}
+	if !serving.partly || m.state.direction() == ToCluster {
+		if err := m.crds.setServed(ctx, g.kinds, !serving.partly); err != nil {
+			return err
+		}
+	}
+	if err := m.crds.removeVersions(ctx, g.kinds); err != nil {
+		return err
+	}
+	_, err = m.hold(ctx, imports.NoHold, name)
+	return err
 }

@@ -4,23 +4,21 @@
 package migrate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // customResources returns the custom resources of a cluster as destination.
-func customResources(cluster *api) destination {
-	return importing(cluster, clusterPlace{cluster}, imports.Portable, cluster.retry)
+func customResources(cluster *api, kinds []imports.Kind) destination {
+	return importing(cluster, clusterPlace{cluster}, kinds, imports.Portable, cluster.retry)
 }
 
 // clusterPlace writes custom resources through the API.
@@ -29,41 +27,39 @@ type clusterPlace struct{ *api }
 var _ imports.Place = clusterPlace{}
 
 // Get implements imports.Place.
-func (p clusterPlace) Get(ctx context.Context, kind registry.Kind, namespace, name string) (report.Accessor, error) {
+func (p clusterPlace) Get(ctx context.Context, kind imports.Kind, namespace, name string) (imports.Object, error) {
 	found, err := p.get(ctx, kind, namespace, name)
 	if err != nil || found == nil {
 		return nil, err
 	}
-	object, _, err := imports.Decode(kind, found.object)
+	object, _, err := kind.Decode(found.object)
 	return object, err
 }
 
 // Create implements imports.Place.
-func (p clusterPlace) Create(ctx context.Context, kind registry.Kind, object report.Accessor) error {
+func (p clusterPlace) Create(ctx context.Context, kind imports.Kind, object imports.Object) error {
 	return p.put(ctx, kind, p.client.Post().AbsPath(p.path(kind, object.GetNamespace(), "")), object, "")
 }
 
 // Update implements imports.Place.
-func (p clusterPlace) Update(ctx context.Context, kind registry.Kind, current, object report.Accessor) error {
+func (p clusterPlace) Update(ctx context.Context, kind imports.Kind, current, object imports.Object) error {
 	return p.put(ctx, kind, p.client.Put().AbsPath(p.path(kind, object.GetNamespace(), object.GetName())), object,
 		current.GetResourceVersion())
 }
 
-func (p clusterPlace) put(ctx context.Context, kind registry.Kind, request *rest.Request, object report.Accessor, version string) error {
+func (p clusterPlace) put(ctx context.Context, kind imports.Kind, request *rest.Request, object imports.Object, version string) error {
 	data, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
 	var content map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&content); err != nil {
+	if err := utiljson.Unmarshal(data, &content); err != nil {
 		return err
 	}
-	content["apiVersion"] = kind.GroupVersionKind.Group + "/" + p.version(kind)
+	content["apiVersion"] = kind.Group + "/" + p.version(kind)
 	metadata, ok := content["metadata"].(map[string]any)
 	if !ok {
-		return fmt.Errorf("report %s has no metadata", object.GetName())
+		return fmt.Errorf("object %s has no metadata", object.GetName())
 	}
 	// The cluster assigns these. A UID would be a precondition.
 	for _, field := range []string{"uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"} {
@@ -87,7 +83,7 @@ func (p clusterPlace) put(ctx context.Context, kind registry.Kind, request *rest
 }
 
 // Delete implements imports.Place.
-func (p clusterPlace) Delete(ctx context.Context, kind registry.Kind, current report.Accessor) error {
+func (p clusterPlace) Delete(ctx context.Context, kind imports.Kind, current imports.Object) error {
 	uid, version := current.GetUID(), current.GetResourceVersion()
 	err := p.client.Delete().AbsPath(p.path(kind, current.GetNamespace(), current.GetName())).
 		Body(&metav1.DeleteOptions{

@@ -12,13 +12,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // copier copies the reports of some kinds from one side to the other, in any direction.
 type copier struct {
-	kinds []registry.Kind
+	kinds []imports.Kind
 	from  reader
 	to    destination
 	// state has the checkpoint of each kind: the resource version of the source up to
@@ -29,7 +28,7 @@ type copier struct {
 
 // pairs joins the lists of the two sides. It writes the resource version of the source to
 // version, unless that is nil.
-func (c *copier) pairs(ctx context.Context, kind registry.Kind, wholeFrom, wholeTo bool, version *string) iter.Seq2[pair, error] {
+func (c *copier) pairs(ctx context.Context, kind imports.Kind, wholeFrom, wholeTo bool, version *string) iter.Seq2[pair, error] {
 	return join(c.from.list(ctx, kind, wholeFrom, version), c.to.list(ctx, kind, wholeTo, nil))
 }
 
@@ -44,7 +43,7 @@ func (c *copier) reconcile(ctx context.Context, mode imports.Mode) error {
 
 // reconcileKind imports the differences between the two sides. The first time it reads
 // whole reports from the source, later only metadata and the reports that differ.
-func (c *copier) reconcileKind(ctx context.Context, kind registry.Kind, mode imports.Mode) error {
+func (c *copier) reconcileKind(ctx context.Context, kind imports.Kind, mode imports.Mode) error {
 	imported := c.state.imported(kind)
 	var version string
 	b := &batch{copier: c, kind: kind, mode: mode}
@@ -123,7 +122,7 @@ func (c *copier) followWhile(ctx context.Context, mode imports.Mode, f func(cont
 
 // follow imports the events of a kind until ctx ends, and reconciles whenever a watch has
 // expired.
-func (c *copier) follow(ctx context.Context, source watcher, kind registry.Kind, mode imports.Mode) error {
+func (c *copier) follow(ctx context.Context, source watcher, kind imports.Kind, mode imports.Mode) error {
 	for {
 		err := c.followWatch(ctx, source, kind, mode)
 		if errors.Is(err, errExpired) {
@@ -140,7 +139,7 @@ func (c *copier) follow(ctx context.Context, source watcher, kind registry.Kind,
 
 // followWatch imports the events after the checkpoint until ctx ends or the watch
 // expires. An interruption loses nothing: the checkpoint only covers imported events.
-func (c *copier) followWatch(ctx context.Context, source watcher, kind registry.Kind, mode imports.Mode) error {
+func (c *copier) followWatch(ctx context.Context, source watcher, kind imports.Kind, mode imports.Mode) error {
 	group, ctx := errgroup.WithContext(ctx)
 	events := make(chan event) // Unbuffered: the batch is the buffer.
 	group.Go(func() error {
@@ -159,7 +158,7 @@ func (c *copier) followWatch(ctx context.Context, source watcher, kind registry.
 }
 
 // importEvents imports events until the channel is closed.
-func (c *copier) importEvents(ctx context.Context, kind registry.Kind, mode imports.Mode, events <-chan event) error {
+func (c *copier) importEvents(ctx context.Context, kind imports.Kind, mode imports.Mode, events <-chan event) error {
 	b := &batch{copier: c, kind: kind, mode: mode}
 	version := ""
 	flush := func() error {
@@ -195,7 +194,7 @@ func (c *copier) importEvents(ctx context.Context, kind registry.Kind, mode impo
 }
 
 // describe adds the kind to an error.
-func describe(kind registry.Kind, err error) error {
+func describe(kind imports.Kind, err error) error {
 	if err == nil {
 		return nil
 	}

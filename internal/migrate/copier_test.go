@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -26,7 +25,7 @@ type watched struct {
 	script func(ctx context.Context, version string, handle func(event) error) error
 }
 
-func (w watched) watch(ctx context.Context, _ registry.Kind, version string, handle func(event) error) error {
+func (w watched) watch(ctx context.Context, _ imports.Kind, version string, handle func(event) error) error {
 	return w.script(ctx, version, handle)
 }
 
@@ -49,7 +48,7 @@ func TestFollow(t *testing.T) {
 	}
 	listed, gone := create("listed"), create("gone")
 	watches, rewatched := 0, make(chan struct{})
-	c := &copier{kinds: []registry.Kind{kind}, to: place.destination(testRetrier()), state: newState(), tally: newTally()}
+	c := &copier{kinds: []imports.Kind{kind}, to: place.destination(testRetrier()), state: newState(), tally: newTally()}
 	c.from = watched{source, func(ctx context.Context, version string, handle func(event) error) error {
 		if watches++; watches > 1 {
 			close(rewatched)
@@ -97,7 +96,7 @@ func TestFollowFails(t *testing.T) {
 	broken := errors.New("broken watch")
 	place := opened(t, databases(t)["sqlite"])
 	c := &copier{
-		kinds: []registry.Kind{kind}, to: place.destination(testRetrier()), state: newState(), tally: newTally(),
+		kinds: []imports.Kind{kind}, to: place.destination(testRetrier()), state: newState(), tally: newTally(),
 		from: watched{place, func(context.Context, string, func(event) error) error { return broken }},
 	}
 	err := c.followWhile(t.Context(), imports.Mirror, func(ctx context.Context) error {
@@ -110,7 +109,7 @@ func TestFollowFails(t *testing.T) {
 }
 
 // waitForKeys waits until the reports of a kind have these names.
-func waitForKeys(t *testing.T, place Place, kind registry.Kind, want ...string) {
+func waitForKeys(t *testing.T, place Place, kind imports.Kind, want ...string) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		var names []string

@@ -12,14 +12,13 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/progress"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // Copy copies reports from a source that can't be watched.
 type Copy struct {
-	// Groups whose reports are copied.
-	Groups []string
+	// Kinds of what is copied.
+	Kinds []imports.Kind
 	// Replace makes the destination equal to the source. Otherwise reports that the
 	// destination already has are left alone.
 	Replace bool
@@ -81,14 +80,11 @@ func (c Copy) retrier() *retrier {
 }
 
 func (c Copy) run(ctx context.Context, from reader, to destination, mode imports.Mode) error {
-	if err := registry.ValidateGroups(c.Groups); err != nil {
-		return err
-	}
 	// The state is not saved: an interrupted copy is continued by comparing.
 	state, tally := newState(), newTally()
 	var copiers []*copier
-	for _, kind := range kindsOf(c.Groups) { // One kind at a time: a reader may serve one goroutine only.
-		copiers = append(copiers, &copier{kinds: []registry.Kind{kind}, from: from, to: to, state: state, tally: tally})
+	for _, kind := range c.Kinds { // One kind at a time: a reader may serve one goroutine only.
+		copiers = append(copiers, &copier{kinds: []imports.Kind{kind}, from: from, to: to, state: state, tally: tally})
 	}
 	if err := c.wantReports(ctx, copiers); err != nil {
 		return err

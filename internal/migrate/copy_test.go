@@ -125,13 +125,13 @@ func TestImport(t *testing.T) {
 				len(stored.GetManagedFields()) != 1 || !stored.GetCreationTimestamp().Time.Equal(object.GetCreationTimestamp().Time) {
 				t.Fatalf("stored: %+v, %v", stored, err)
 			}
-			clientCopy, _ := testkit.Must2(imports.Decode(kind, itemFor(t, kind, stored, 0).Object))(t)
+			clientCopy, _ := testkit.Must2(kind.Decode(itemFor(t, kind, stored, 0).Object))(t)
 			clientCopy.SetLabels(map[string]string{"at": "client"})
 			testkit.NoError(t, place.Storage.Update(t.Context(), kind, stored, clientCopy))
 			object.SetLabels(map[string]string{"at": "source again"})
 			want(one(imports.Tail, 30, true), imports.Kept)
 			deletion := imports.Item{
-				Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: 40,
+				Group: kind.Group, Resource: kind.Resource, Version: 40,
 				Delete: &imports.Deletion{Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())},
 			}
 			want(importInto(t, place, imports.Request{Mode: imports.Tail, Items: []imports.Item{deletion}})[0], imports.Kept)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // crdAnnotation is the annotation of CRDs that have the version for the migration.
@@ -33,10 +33,10 @@ func newCRDs(client dynamic.Interface, retry *retrier) *crds {
 	}), retry}
 }
 
-func crdName(kind registry.Kind) string { return kind.GroupResource().String() }
+func crdName(kind imports.Kind) string { return kind.GroupResource().String() }
 
 // get returns the CRD of a kind, nil if there is none.
-func (c *crds) get(ctx context.Context, kind registry.Kind) (crd *unstructured.Unstructured, err error) {
+func (c *crds) get(ctx context.Context, kind imports.Kind) (crd *unstructured.Unstructured, err error) {
 	err = c.retry.do(ctx, "read CRDs", func() (err error) {
 		crd, err = c.client.Get(ctx, crdName(kind), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -73,7 +73,7 @@ func hasVersion(crd *unstructured.Unstructured) bool {
 }
 
 // checkCRD returns an error, with the remedy, if the reports of a CRD can't be migrated.
-func checkCRD(kind registry.Kind, crd *unstructured.Unstructured) error {
+func checkCRD(kind imports.Kind, crd *unstructured.Unstructured) error {
 	if strategy, _, _ := unstructured.NestedString(crd.Object, "spec", "conversion", "strategy"); strategy != "" && strategy != "None" {
 		return fmt.Errorf("CustomResourceDefinition %s converts its versions with strategy %s, which the migration doesn't support: set spec.conversion.strategy to None",
 			crd.GetName(), strategy)
@@ -86,25 +86,23 @@ func checkCRD(kind registry.Kind, crd *unstructured.Unstructured) error {
 	found := false
 	for _, v := range versions {
 		name, _ := v["name"].(string)
-		switch {
-		case name == realVersion(kind):
-			found = true
-		case name != migrationVersion && v["served"] == true:
+		found = found || name == kind.Version
+		if name != migrationVersion && v["served"] == true && !slices.Contains(kind.Versions, name) {
 			others = append(others, name)
 		}
 	}
 	switch {
 	case !found:
-		return fmt.Errorf("CustomResourceDefinition %s has no version %s, which Docket serves", crd.GetName(), realVersion(kind))
+		return fmt.Errorf("CustomResourceDefinition %s has no version %s, which Docket serves", crd.GetName(), kind.Version)
 	case len(others) > 0:
 		return fmt.Errorf("CustomResourceDefinition %s also serves %s, whose clients would stay with etcd: move them to %s and set served: false for it first",
-			crd.GetName(), strings.Join(others, ", "), realVersion(kind))
+			crd.GetName(), strings.Join(others, ", "), kind.Version)
 	}
 	return nil
 }
 
 // change changes the CRDs of kinds; f reports whether anything needs to change.
-func (c *crds) change(ctx context.Context, kinds []registry.Kind, f func(registry.Kind, *unstructured.Unstructured) (bool, error)) error {
+func (c *crds) change(ctx context.Context, kinds []imports.Kind, f func(imports.Kind, *unstructured.Unstructured) (bool, error)) error {
 	for _, kind := range kinds {
 		err := c.retry.do(ctx, "change CRDs", func() error {
 			crd, err := c.client.Get(ctx, crdName(kind), metav1.GetOptions{})
@@ -132,8 +130,8 @@ func (c *crds) change(ctx context.Context, kinds []registry.Kind, f func(registr
 const fieldManager = "docket-migrate"
 
 // addVersions adds the version for the migration. Its schema accepts whatever was stored.
-func (c *crds) addVersions(ctx context.Context, kinds []registry.Kind) error {
-	return c.change(ctx, kinds, func(kind registry.Kind, crd *unstructured.Unstructured) (bool, error) {
+func (c *crds) addVersions(ctx context.Context, kinds []imports.Kind) error {
+	return c.change(ctx, kinds, func(kind imports.Kind, crd *unstructured.Unstructured) (bool, error) {
 		if err := checkCRD(kind, crd); err != nil || hasVersion(crd) {
 			return false, err
 		}
@@ -159,8 +157,8 @@ func (c *crds) addVersions(ctx context.Context, kinds []registry.Kind) error {
 }
 
 // removeVersions removes the version for the migration.
-func (c *crds) removeVersions(ctx context.Context, kinds []registry.Kind) error {
-	return c.change(ctx, kinds, func(_ registry.Kind, crd *unstructured.Unstructured) (bool, error) {
+func (c *crds) removeVersions(ctx context.Context, kinds []imports.Kind) error {
+	return c.change(ctx, kinds, func(_ imports.Kind, crd *unstructured.Unstructured) (bool, error) {
 		if !hasVersion(crd) {
 			return false, nil
 		}
@@ -179,16 +177,17 @@ func (c *crds) removeVersions(ctx context.Context, kinds []registry.Kind) error 
 	})
 }
 
-// setServed sets whether the cluster serves the real version from the CRDs.
-func (c *crds) setServed(ctx context.Context, kinds []registry.Kind, served bool) error {
-	return c.change(ctx, kinds, func(kind registry.Kind, crd *unstructured.Unstructured) (bool, error) {
+// setServed sets whether the cluster serves the versions that Docket serves from the CRDs.
+func (c *crds) setServed(ctx context.Context, kinds []imports.Kind, served bool) error {
+	return c.change(ctx, kinds, func(kind imports.Kind, crd *unstructured.Unstructured) (bool, error) {
 		list, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 		if err != nil {
 			return false, err
 		}
 		needed := false
 		for _, v := range list {
-			if version, ok := v.(map[string]any); ok && version["name"] == realVersion(kind) && version["served"] != served {
+			version, ok := v.(map[string]any)
+			if name, _ := version["name"].(string); ok && slices.Contains(kind.Versions, name) && version["served"] != served {
 				version["served"], needed = served, true
 			}
 		}

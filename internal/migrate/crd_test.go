@@ -16,12 +16,14 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // crdWith returns a CRD of policyreports with the given versions: name to served.
-func crdWith(t *testing.T, versions ...any) (registry.Kind, *unstructured.Unstructured) {
+func crdWith(t *testing.T, versions ...any) (imports.Kind, *unstructured.Unstructured) {
 	t.Helper()
-	kind := testkit.Must(registry.KindOf(schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"}))(t)
+	kind := apiserver.Movable(testkit.Must(registry.KindOf(schema.GroupResource{Group: "wgpolicyk8s.io", Resource: "policyreports"}))(t))
 	return kind, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": crdName(kind)},
@@ -68,7 +70,7 @@ func TestCRDChanges(t *testing.T) {
 		{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}: "CustomResourceDefinitionList",
 	}, crd)
 	changes := newCRDs(client, testRetrier())
-	ctx, kinds := t.Context(), []registry.Kind{kind}
+	ctx, kinds := t.Context(), []imports.Kind{kind}
 	for range 2 { // The second time changes nothing.
 		testkit.NoError(t, changes.addVersions(ctx, kinds))
 		testkit.NoError(t, changes.setServed(ctx, kinds, false))
@@ -102,7 +104,7 @@ metadata: {name: v1.reports.kyverno.io}
 	if err != nil || len(services) != 2 {
 		t.Fatalf("%v, %v", services, err)
 	}
-	if forGroup(services, "wgpolicyk8s.io") == nil || forGroup(services, "reports.kyverno.io") == nil || forGroup(services, "openreports.io") != nil {
+	if named(services, "v1alpha2.wgpolicyk8s.io") == nil || named(services, "v1.reports.kyverno.io") == nil || named(services, "v1alpha1.openreports.io") != nil {
 		t.Errorf("found %v", services)
 	}
 	if _, err := ReadAPIServices(strings.NewReader("a: [")); err == nil {

@@ -22,7 +22,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/kit/progress"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -32,6 +31,8 @@ type Options struct {
 	Cluster, Docket *rest.Config
 	// Groups to migrate.
 	Groups []string
+	// Kinds that Docket can serve.
+	Kinds []imports.Kind
 	// Namespace of the ConfigMap with the state.
 	Namespace string
 	// Switch makes the migration change the APIServices itself, to APIServices if it is
@@ -68,8 +69,18 @@ type Crds struct {
 	inDocket  *api
 	retry     *retrier
 	state     *State
-	tally     *tally
-	out       *printer
+	// groups are those to migrate that have CRDs.
+	groups []group
+	tally  *tally
+	out    *printer
+}
+
+// group is an API group that moves.
+type group struct {
+	name string
+	// kinds that have a CRD, and the names of the APIServices of the versions that Docket serves.
+	kinds    []imports.Kind
+	services []string
 }
 
 // NewCrds returns a migration that has not started.
@@ -79,9 +90,6 @@ func NewCrds(options Options) (*Crds, error) {
 	}
 	if options.Settle == 0 {
 		options.Settle = DefaultSettle
-	}
-	if err := registry.ValidateGroups(options.Groups); err != nil {
-		return nil, err
 	}
 	m := &Crds{options: options, tally: newTally(), out: &printer{out: options.Out, err: options.Err, clock: options.Clock}}
 	m.retry = &retrier{clock: options.Clock, report: m.out.trouble}
@@ -108,78 +116,87 @@ func NewCrds(options Options) (*Crds, error) {
 	return m, nil
 }
 
-// kindsOf returns the kinds of some groups.
-func kindsOf(groups []string) []registry.Kind {
-	return slices.DeleteFunc(registry.Kinds(), func(kind registry.Kind) bool {
-		return !slices.Contains(groups, kind.GroupVersionKind.Group)
-	})
-}
-
-// withCRD returns the kinds of a group that have a CRD.
-func (m *Crds) withCRD(ctx context.Context, group string) ([]registry.Kind, error) {
-	var found []registry.Kind
-	for _, kind := range kindsOf([]string{group}) {
+// look returns a group with the kinds that have a CRD.
+func (m *Crds) look(ctx context.Context, name string) (group, error) {
+	g := group{name: name}
+	known := slices.DeleteFunc(slices.Clone(m.options.Kinds), func(kind imports.Kind) bool { return kind.Group != name })
+	g.services = servicesOf(known)
+	for _, kind := range known {
 		crd, err := m.crds.get(ctx, kind)
 		if err != nil {
-			return nil, err
+			return g, err
 		}
 		if crd == nil {
 			continue
 		}
 		if err := checkCRD(kind, crd); err != nil {
-			return nil, err
+			return g, err
 		}
-		found = append(found, kind)
+		g.kinds = append(g.kinds, kind)
 	}
-	return found, nil
+	return g, nil
 }
 
-// find returns the kinds of each group that have CRDs, drops groups without any, and checks
-// that Docket serves the rest.
-func (m *Crds) find(ctx context.Context) (map[string][]registry.Kind, error) {
-	found := map[string][]registry.Kind{}
+// find finds the groups that have CRDs, and checks that Docket serves them.
+func (m *Crds) find(ctx context.Context) error {
 	var missing []string
-	for _, group := range m.options.Groups {
-		kinds, err := m.withCRD(ctx, group)
+	m.groups = nil
+	for _, name := range m.options.Groups {
+		g, err := m.look(ctx, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if len(kinds) == 0 {
-			missing = append(missing, group)
+		if len(g.kinds) == 0 {
+			missing = append(missing, name)
 			continue
 		}
-		found[group] = kinds
-		if err := m.servedByDocket(ctx, group); err != nil {
-			return nil, err
+		m.groups = append(m.groups, g)
+		if err := m.servedByDocket(ctx, g); err != nil {
+			return err
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("the cluster has no CustomResourceDefinitions of %s: apply your policy engine's first, "+
+	if len(m.groups) == 0 {
+		return fmt.Errorf("the cluster has no CustomResourceDefinitions of %s: apply your policy engine's first, "+
 			"or choose other groups with --api-groups", strings.Join(missing, ", "))
 	}
 	if len(missing) > 0 {
 		m.out.say("No CustomResourceDefinitions of %s: there is nothing to migrate.", strings.Join(missing, ", "))
 	}
-	m.options.Groups = slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return found[g] == nil })
-	return found, nil
+	return nil
+}
+
+// names returns the names of the groups.
+func (m *Crds) names() (names []string) {
+	for _, g := range m.groups {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// kinds returns the kinds of all groups.
+func (m *Crds) kinds() (kinds []imports.Kind) {
+	for _, g := range m.groups {
+		kinds = append(kinds, g.kinds...)
+	}
+	return kinds
 }
 
 // copier returns a copier of kinds in the direction of the migration.
-func (m *Crds) copier(kinds []registry.Kind) *copier {
+func (m *Crds) copier(kinds []imports.Kind) *copier {
 	c := &copier{kinds: kinds, from: m.inCluster, to: docketServer(m.inDocket), state: m.state, tally: m.tally}
 	if m.state.direction() == ToCluster {
-		c.from, c.to = m.inDocket, customResources(m.inCluster)
+		c.from, c.to = m.inDocket, customResources(m.inCluster, kinds)
 	}
 	return c
 }
 
-func (m *Crds) servedByDocket(ctx context.Context, group string) error {
+func (m *Crds) servedByDocket(ctx context.Context, g group) error {
 	err := m.retry.do(ctx, "ask Docket what it serves", func() error {
-		return m.inDocket.client.Get().AbsPath("/apis/" + group + "/" + versionOf(group)).Do(ctx).Error()
+		return m.inDocket.client.Get().AbsPath("/apis/" + g.name + "/" + g.kinds[0].Version).Do(ctx).Error()
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("the server does not serve %s: check that --server is Docket, and that its --api-groups includes the group", group)
+		return fmt.Errorf("the server does not serve %s: check that --server is Docket, and that its --api-groups includes the group", g.name)
 	case err != nil:
 		return fmt.Errorf("ask Docket: %w", explain(err, "Docket"))
 	}
@@ -187,7 +204,7 @@ func (m *Crds) servedByDocket(ctx context.Context, group string) error {
 }
 
 // addVersions adds the version for the migration, and waits until it is served.
-func (m *Crds) addVersions(ctx context.Context, kinds []registry.Kind) error {
+func (m *Crds) addVersions(ctx context.Context, kinds []imports.Kind) error {
 	if err := m.crds.addVersions(ctx, kinds); err != nil {
 		return err
 	}
@@ -200,7 +217,7 @@ func (m *Crds) addVersions(ctx context.Context, kinds []registry.Kind) error {
 }
 
 // waitServed waits until the version for the migration is served.
-func (m *Crds) waitServed(ctx context.Context, kind registry.Kind) error {
+func (m *Crds) waitServed(ctx context.Context, kind imports.Kind) error {
 	return m.retry.until(ctx, "wait for "+kind.Resource, func() (bool, error) {
 		err := m.raw.Get().AbsPath(m.inCluster.path(kind, "", "")).Param("limit", "1").Do(ctx).Error()
 		if apierrors.IsNotFound(err) {
@@ -247,7 +264,7 @@ func isNotImplemented(err error) bool {
 }
 
 // bar shows progress on the reports of a side until the returned function is called.
-func (m *Crds) bar(ctx context.Context, side *api, kinds []registry.Kind, label string) (stop func(), err error) {
+func (m *Crds) bar(ctx context.Context, side *api, kinds []imports.Kind, label string) (stop func(), err error) {
 	total, err := side.count(ctx, kinds)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -61,14 +60,14 @@ func parseEntry(data json.RawMessage, whole bool) (*entry, error) {
 // fingerprint returns the fingerprint of the whole report, by which the two sides are
 // compared. A UID and a creation time that the report lacks are taken from like, unless
 // that is nil: Docket assigned them.
-func (e *entry) fingerprint(kind registry.Kind, scope imports.Scope, like *entry) (string, error) {
-	object, _, err := imports.Decode(kind, e.object)
+func (e *entry) fingerprint(kind imports.Kind, scope imports.Scope, like *entry) (string, error) {
+	object, _, err := kind.Decode(e.object)
 	if err != nil {
 		return "", err
 	}
 	created := object.GetCreationTimestamp()
 	if like != nil && (object.GetUID() == "" || created.IsZero()) {
-		other, _, err := imports.Decode(kind, like.object)
+		other, _, err := kind.Decode(like.object)
 		if err != nil {
 			return "", err
 		}
@@ -83,17 +82,17 @@ func (e *entry) fingerprint(kind registry.Kind, scope imports.Scope, like *entry
 }
 
 // item returns the item that imports the report. It has no object if only metadata was read.
-func (e *entry) item(kind registry.Kind, known bool) imports.Item {
+func (e *entry) item(kind imports.Kind, known bool) imports.Item {
 	return imports.Item{
-		Group: kind.GroupVersionKind.Group, Resource: kind.Resource,
+		Group: kind.Group, Resource: kind.Resource,
 		Version: e.version, Known: known, Object: e.object,
 	}
 }
 
 // deletion returns the item that deletes the report.
-func (e *entry) deletion(kind registry.Kind, version uint64) imports.Item {
+func (e *entry) deletion(kind imports.Kind, version uint64) imports.Item {
 	return imports.Item{
-		Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: version,
+		Group: kind.Group, Resource: kind.Resource, Version: version,
 		Delete: &imports.Deletion{Namespace: e.namespace, Name: e.name, UID: e.uid},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
@@ -60,16 +59,16 @@ func testRetrier() *retrier {
 
 // made returns the i-th made-up report of any kind, as an API server would have
 // stored it.
-func made(t testing.TB, i int) (registry.Kind, report.Accessor) {
+func made(t testing.TB, i int) (imports.Kind, imports.Object) {
 	t.Helper()
 	kinds := sample.Kinds()
 	object := sample.Cluster{Seed: 7, Now: time.Unix(1_800_000_000, 0)}.Report(kinds[i%len(kinds)], i, 1+i%5)
 	data := testkit.Must(json.Marshal(object))(t)
-	for _, kind := range registry.Kinds() {
-		if kind.GroupVersionKind.Kind != kinds[i%len(kinds)].Kind {
+	for _, kind := range reportKinds() {
+		if kind.Kind != kinds[i%len(kinds)].Kind {
 			continue
 		}
-		decoded, _ := testkit.Must2(imports.Decode(kind, data))(t)
+		decoded, _ := testkit.Must2(kind.Decode(data))(t)
 		decoded.SetUID(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)))
 		decoded.SetCreationTimestamp(metav1.Unix(1_700_000_000+int64(i), 0))
 		decoded.SetGeneration(int64(1 + i%4))
@@ -77,7 +76,7 @@ func made(t testing.TB, i int) (registry.Kind, report.Accessor) {
 		return kind, decoded
 	}
 	t.Fatal("there is no such kind")
-	return registry.Kind{}, nil
+	return imports.Kind{}, nil
 }
 
 // fill writes n reports.
@@ -95,15 +94,15 @@ func fill(t *testing.T, place Place, n int) {
 	}
 }
 
-func itemFor(t testing.TB, kind registry.Kind, object report.Accessor, version uint64) imports.Item {
+func itemFor(t testing.TB, kind imports.Kind, object imports.Object, version uint64) imports.Item {
 	t.Helper()
 	data := testkit.Must(json.Marshal(object))(t)
-	return imports.Item{Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: version, Object: data}
+	return imports.Item{Group: kind.Group, Resource: kind.Resource, Version: version, Object: data}
 }
 
 func importInto(t *testing.T, place Place, request imports.Request) []imports.Outcome {
 	t.Helper()
-	return imports.New(place.Storage, imports.Exact, clock.RealClock{}).Import(t.Context(), request).Outcomes
+	return imports.New(place.Storage, place.Storage.Kinds(), imports.Exact, clock.RealClock{}).Import(t.Context(), request).Outcomes
 }
 
 // contents returns all reports of a place by kind and key, without their resource
@@ -111,12 +110,12 @@ func importInto(t *testing.T, place Place, request imports.Request) []imports.Ou
 func contents(t *testing.T, place Place) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, kind := range registry.Kinds() {
+	for _, kind := range reportKinds() {
 		for e, err := range place.list(t.Context(), kind, true, nil) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			object, _ := testkit.Must2(imports.Decode(kind, e.object))(t)
+			object, _ := testkit.Must2(kind.Decode(e.object))(t)
 			object.SetResourceVersion("")
 			data := testkit.Must(json.Marshal(object))(t)
 			all[kind.Resource+" "+e.key()] = string(data)
@@ -125,4 +124,12 @@ func contents(t *testing.T, place Place) map[string]string {
 	return all
 }
 
-func copyAll() Copy { return Copy{Groups: registry.Groups(), Out: io.Discard, Err: io.Discard} }
+func copyAll() Copy { return Copy{Kinds: reportKinds(), Out: io.Discard, Err: io.Discard} }
+
+// reportKinds are all kinds of reports.
+func reportKinds() (kinds []imports.Kind) {
+	for _, kind := range registry.Kinds() {
+		kinds = append(kinds, apiserver.Movable(kind))
+	}
+	return kinds
+}

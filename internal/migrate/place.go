@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
-	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 	"github.com/docket-project/docket/internal/store"
 )
@@ -28,11 +26,11 @@ type Place struct {
 
 // destination returns the database as destination.
 func (p Place) destination(retry *retrier) destination {
-	return importing(p, p.Storage, imports.Exact, retry)
+	return importing(p, p.Storage, p.Storage.Kinds(), imports.Exact, retry)
 }
 
 // list implements reader.
-func (p Place) list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries {
+func (p Place) list(ctx context.Context, kind imports.Kind, whole bool, version *string) entries {
 	return pages(func(token string) (page, error) {
 		found, err := p.page(ctx, kind, whole, token)
 		if err != nil {
@@ -43,14 +41,14 @@ func (p Place) list(ctx context.Context, kind registry.Kind, whole bool, version
 }
 
 // page reads the page of a list that a continue token stands for.
-func (p Place) page(ctx context.Context, kind registry.Kind, whole bool, token string) (found page, err error) {
+func (p Place) page(ctx context.Context, kind imports.Kind, whole bool, token string) (found page, err error) {
 	served, ok := p.Storage[kind.GroupResource()]
 	if !ok {
 		return page{}, errors.New("they are not served from this database")
 	}
 	options := storage.ListOptions{Predicate: storage.Everything, Recursive: true}
 	options.Predicate.Limit, options.Predicate.Continue = pageSize, token
-	list := kind.NewList()
+	list := served.NewListFunc()
 	if err := served.Storage.Storage.GetList(ctx, served.KeyRootFunc(ctx), options, list); err != nil {
 		return page{}, err
 	}
@@ -68,7 +66,7 @@ func (p Place) page(ctx context.Context, kind registry.Kind, whole bool, token s
 }
 
 // get implements reader.
-func (p Place) get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error) {
+func (p Place) get(ctx context.Context, kind imports.Kind, namespace, name string) (*entry, error) {
 	found, err := p.Storage.Get(ctx, kind, namespace, name)
 	if err != nil || found == nil {
 		return nil, err
@@ -76,11 +74,11 @@ func (p Place) get(ctx context.Context, kind registry.Kind, namespace, name stri
 	return entryOf(found, true)
 }
 
-// entryOf returns the entry of a stored report.
+// entryOf returns the entry of a stored object.
 func entryOf(object runtime.Object, whole bool) (*entry, error) {
-	found, ok := report.Of(object)
+	found, ok := object.(imports.Object)
 	if !ok {
-		return nil, fmt.Errorf("a %T is not a report", object)
+		return nil, fmt.Errorf("a %T has no metadata", object)
 	}
 	data, err := json.Marshal(metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: found.GetNamespace(), Name: found.GetName(), UID: found.GetUID(),

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/migrate/reportsserver"
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // servedBy is an annotation that reports-server adds to every report. Once the report is
@@ -72,7 +72,7 @@ type tableReader struct {
 	cluster string
 }
 
-func (s tableReader) list(ctx context.Context, kind registry.Kind, _ bool, _ *string) entries {
+func (s tableReader) list(ctx context.Context, kind imports.Kind, _ bool, _ *string) entries {
 	return func(yield func(*entry, error) bool) {
 		for row, err := range s.tables.Reports(ctx, kind.Resource, s.cluster) {
 			if err != nil {
@@ -87,7 +87,7 @@ func (s tableReader) list(ctx context.Context, kind registry.Kind, _ bool, _ *st
 	}
 }
 
-func (s tableReader) get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error) {
+func (s tableReader) get(ctx context.Context, kind imports.Kind, namespace, name string) (*entry, error) {
 	row, ok, err := s.tables.Get(ctx, kind.Resource, s.cluster, namespace, name)
 	if err != nil || !ok {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -17,9 +16,9 @@ import (
 type reader interface {
 	// list returns the reports of a kind: whole, or only their metadata. Unless version
 	// is nil, it receives the resource version of the list; empty if the side has none.
-	list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries
+	list(ctx context.Context, kind imports.Kind, whole bool, version *string) entries
 	// get returns a whole report, nil if there is none.
-	get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error)
+	get(ctx context.Context, kind imports.Kind, namespace, name string) (*entry, error)
 }
 
 // watcher is a reader that can be watched.
@@ -27,7 +26,7 @@ type watcher interface {
 	reader
 	// watch calls handle for every event after a resource version. It ends with
 	// errExpired, an error of handle, or the error of ctx.
-	watch(ctx context.Context, kind registry.Kind, version string, handle func(event) error) error
+	watch(ctx context.Context, kind imports.Kind, version string, handle func(event) error) error
 }
 
 // event is an event of a watch.
@@ -42,7 +41,7 @@ type event struct {
 }
 
 // item returns the item that imports the event.
-func (e event) item(kind registry.Kind) imports.Item {
+func (e event) item(kind imports.Kind) imports.Item {
 	if e.deleted {
 		return e.entry.deletion(kind, e.entry.version)
 	}
@@ -70,8 +69,8 @@ func docketServer(server *api) destination {
 }
 
 // importing returns a destination to which this process writes.
-func importing(side reader, to imports.Place, scope imports.Scope, retry *retrier) destination {
-	importer := imports.New(to, scope, retry.clock)
+func importing(side reader, to imports.Place, kinds []imports.Kind, scope imports.Scope, retry *retrier) destination {
+	importer := imports.New(to, kinds, scope, retry.clock)
 	return destination{side, scope, func(ctx context.Context, request imports.Request) (imports.Response, error) {
 		return importer.Import(ctx, request), nil
 	}, retry}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // ConfigMapName is the name of the ConfigMap that keeps the state of a migration.
@@ -177,14 +177,14 @@ func (s *State) advance(ctx context.Context, to phase, groups ...string) error {
 
 // checkpoint returns the resource version of the source up to which the reports of a kind
 // were imported; empty before any was.
-func (s *State) checkpoint(kind registry.Kind) string {
+func (s *State) checkpoint(kind imports.Kind) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.data.Checkpoints[kind.GroupResource().String()]
 }
 
 // imported returns the checkpoint as a number; 0 before anything was imported.
-func (s *State) imported(kind registry.Kind) uint64 {
+func (s *State) imported(kind imports.Kind) uint64 {
 	number, err := strconv.ParseUint(s.checkpoint(kind), 10, 64)
 	if err != nil {
 		return 0
@@ -192,7 +192,7 @@ func (s *State) imported(kind registry.Kind) uint64 {
 	return number
 }
 
-func (s *State) setCheckpoint(kind registry.Kind, version string) {
+func (s *State) setCheckpoint(kind imports.Kind, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if name := kind.GroupResource().String(); s.data.Checkpoints[name] != version {

@@ -18,7 +18,7 @@ import (
 	kubetesting "k8s.io/client-go/testing"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 func loaded(t *testing.T, client *fake.Clientset) (*State, bool) {
@@ -40,10 +40,7 @@ func TestState(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
 	s := begin(t, client)
-	kind, err := registry.KindOf(schema.GroupResource{Group: "openreports.io", Resource: "reports"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := imports.Kind{GroupVersionKind: schema.GroupVersionKind{Group: "openreports.io"}, Resource: "reports"}
 	s.setCheckpoint(kind, "41")
 	testkit.NoError(t, s.save(t.Context()))
 	s.setCheckpoint(kind, "42") // It dies before this one is saved.

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/docket-project/docket/internal/kit/progress"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -48,7 +47,7 @@ func (t *tally) one(result imports.Result) {
 	t.bar.Add(1)
 }
 
-func (t *tally) count(kind registry.Kind, items []imports.Item, outcomes []imports.Outcome) {
+func (t *tally) count(kind imports.Kind, items []imports.Item, outcomes []imports.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, outcome := range outcomes {
@@ -70,7 +69,7 @@ func (t *tally) count(kind registry.Kind, items []imports.Item, outcomes []impor
 	t.bar.Add(int64(len(items)))
 }
 
-func nameOf(kind registry.Kind, item *imports.Item) string {
+func nameOf(kind imports.Kind, item *imports.Item) string {
 	if item.Delete != nil {
 		return kind.Resource + " " + (&entry{namespace: item.Delete.Namespace, name: item.Delete.Name}).key()
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -16,15 +15,14 @@ import (
 // to the reports in Docket and, with Options.Switch, gives the groups back to the cluster and
 // verifies. It can be interrupted at any time and called again.
 func (m *Crds) ToCluster(ctx context.Context) error {
-	found, err := m.begin(ctx, ToCluster)
-	if err != nil {
+	if err := m.begin(ctx, ToCluster); err != nil {
 		return err
 	}
 	if m.state.allDone() {
 		m.out.say("This migration is already done: the reports are in the cluster.")
 		return nil
 	}
-	kinds := all(found)
+	kinds := m.kinds()
 	if err := m.checkServedByDocket(ctx); err != nil {
 		return err
 	}
@@ -40,7 +38,7 @@ func (m *Crds) ToCluster(ctx context.Context) error {
 	if err := m.giveBack(ctx, c); err != nil {
 		return err
 	}
-	if err := m.finish(ctx, found); err != nil {
+	if err := m.finish(ctx); err != nil {
 		return err
 	}
 	m.out.say("Done: the reports are in the cluster, and Docket answers that they have moved.")
@@ -49,8 +47,8 @@ func (m *Crds) ToCluster(ctx context.Context) error {
 
 // released reports whether clients use the custom resources again, or are about to.
 func (m *Crds) released() bool {
-	for _, group := range m.options.Groups {
-		if !m.state.group(group).reached(released) {
+	for _, name := range m.names() {
+		if !m.state.group(name).reached(released) {
 			return false
 		}
 	}
@@ -60,13 +58,13 @@ func (m *Crds) released() bool {
 // checkServedByDocket returns an error if clients use the custom resources, which would be
 // overwritten.
 func (m *Crds) checkServedByDocket(ctx context.Context) error {
-	for _, group := range m.options.Groups {
-		serving, err := m.services.of(ctx, group)
+	for _, g := range m.groups {
+		serving, err := m.services.of(ctx, g)
 		if err != nil {
 			return err
 		}
-		if !serving.extension && !m.state.group(group).reached(released) {
-			return fmt.Errorf("the cluster itself serves %s: there is nothing to move back, and its reports would be overwritten", group)
+		if !serving.extension && !m.state.group(g.name).reached(released) {
+			return fmt.Errorf("the cluster itself serves %s: there is nothing to move back, and its reports would be overwritten", g.name)
 		}
 	}
 	return nil
@@ -76,7 +74,7 @@ func (m *Crds) checkServedByDocket(ctx context.Context) error {
 // the switch.
 func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	// An interrupted migration may have left requests waiting, with much left to copy.
-	if _, err := m.hold(ctx, imports.NoHold, m.options.Groups...); err != nil {
+	if _, err := m.hold(ctx, imports.NoHold, m.names()...); err != nil {
 		return err
 	}
 	stopBar, err := m.bar(ctx, m.inDocket, c.kinds, "copy")
@@ -96,25 +94,25 @@ func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 		m.out.say("The custom resources are equal to the reports in Docket, as of a moment ago. With --switch, the same command makes the cluster serve them again.")
 		return nil
 	}
-	m.out.say("Switching %s back to the cluster. Requests wait for some seconds.", strings.Join(m.options.Groups, ", "))
+	m.out.say("Switching %s back to the cluster. Requests wait for some seconds.", strings.Join(m.names(), ", "))
 	// Afterwards everything that was acknowledged is in Docket's lists, and nothing follows.
 	err = c.followWhile(ctx, imports.Mirror, func(ctx context.Context) error { return m.stopClients(ctx, c.kinds) })
 	if err != nil {
 		return err
 	}
-	return m.state.advance(ctx, released, m.options.Groups...)
+	return m.state.advance(ctx, released, m.names()...)
 }
 
 // stopClients makes requests wait at Docket, and returns when the others are done: the
 // database rejects writes of a replica that doesn't know of the hold yet.
-func (m *Crds) stopClients(ctx context.Context, kinds []registry.Kind) error {
+func (m *Crds) stopClients(ctx context.Context, kinds []imports.Kind) error {
 	if err := m.crds.setServed(ctx, kinds, true); err != nil {
 		return err
 	}
 	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
 		return err
 	}
-	held, err := m.hold(ctx, imports.HoldWait, m.options.Groups...)
+	held, err := m.hold(ctx, imports.HoldWait, m.names()...)
 	if err != nil || held {
 		return err
 	}
@@ -133,23 +131,25 @@ func (m *Crds) giveBack(ctx context.Context, c *copier) error {
 	if err := m.retry.sleep(ctx, m.options.Settle/2); err != nil {
 		return err
 	}
-	for _, group := range m.options.Groups {
-		if err := m.services.makeLocal(ctx, group); err != nil {
-			return err
+	for _, g := range m.groups {
+		for _, name := range g.services {
+			if err := m.services.makeLocal(ctx, name); err != nil {
+				return err
+			}
 		}
-		err := m.retry.until(ctx, "wait for "+group, func() (bool, error) {
-			serving, err := m.services.of(ctx, group)
-			return !serving.extension && serving.available, err
+		err := m.retry.until(ctx, "wait for "+g.name, func() (bool, error) {
+			serving, err := m.services.of(ctx, g)
+			return !serving.partly && serving.available, err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	held, err := m.hold(ctx, imports.HoldMoved, m.options.Groups...)
+	held, err := m.hold(ctx, imports.HoldMoved, m.names()...)
 	if err != nil {
 		return err
 	}
-	m.out.say("%s: served by the cluster again.", strings.Join(m.options.Groups, ", "))
+	m.out.say("%s: served by the cluster again.", strings.Join(m.names(), ", "))
 	if !held { // Some commit may have taken longer than the wait.
 		if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -23,21 +21,20 @@ import (
 // the switch (or makes it), imports the last changes, and verifies. It can be interrupted at
 // any time and called again.
 func (m *Crds) ToDocket(ctx context.Context) error {
-	found, err := m.begin(ctx, ToDocket)
-	if err != nil {
+	if err := m.begin(ctx, ToDocket); err != nil {
 		return err
 	}
 	if m.state.allDone() {
 		m.out.say("This migration is already done. --verify compares again, --delete-from-cluster frees the space in etcd.")
 		return nil
 	}
-	if err := m.prepareDocket(ctx, found); err != nil {
+	if err := m.prepareDocket(ctx); err != nil {
 		return err
 	}
-	if err := m.copyAndSwitch(ctx, found); err != nil {
+	if err := m.copyAndSwitch(ctx); err != nil {
 		return err
 	}
-	if err := m.finish(ctx, found); err != nil {
+	if err := m.finish(ctx); err != nil {
 		return err
 	}
 	m.out.say("Done: the reports are in Docket. Those in etcd are no longer used; --delete-from-cluster deletes them.")
@@ -45,69 +42,55 @@ func (m *Crds) ToDocket(ctx context.Context) error {
 }
 
 // begin finds the kinds to migrate, and makes this process the owner of the state.
-func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]registry.Kind, error) {
+func (m *Crds) begin(ctx context.Context, direction Direction) error {
 	state, known, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.state = state
 	if known && state.direction() != direction {
 		if !state.allDone() {
-			return nil, fmt.Errorf("a migration %s is in progress: finish it with the same command, or end it with --abort", state.direction())
+			return fmt.Errorf("a migration %s is in progress: finish it with the same command, or end it with --abort", state.direction())
 		}
 		state.restart()
 		known = false
 	}
-	found, err := m.find(ctx)
-	if err != nil {
-		return nil, err
+	if err := m.find(ctx); err != nil {
+		return err
 	}
 	if known {
 		m.out.say("Continuing the migration of %s.", strings.Join(state.groups(), ", "))
 	}
-	if err := state.begin(ctx, direction, m.options.Groups); err != nil || state.allDone() {
-		return found, err
+	if err := state.begin(ctx, direction, m.names()); err != nil || state.allDone() {
+		return err
 	}
-	maps.DeleteFunc(found, func(group string, _ []registry.Kind) bool { return state.group(group) == done })
-	m.options.Groups = slices.Sorted(maps.Keys(found))
-	return found, nil
+	m.groups = slices.DeleteFunc(m.groups, func(g group) bool { return state.group(g.name) == done })
+	return nil
 }
 
 // finish ends a migration after clients have moved to the destination.
-func (m *Crds) finish(ctx context.Context, found map[string][]registry.Kind) error {
+func (m *Crds) finish(ctx context.Context) error {
 	m.tally.print(m.options.Out)
 	if err := m.tally.failures(); err != nil {
 		return err
 	}
-	if err := m.verify(ctx, found); err != nil {
+	if err := m.verify(ctx); err != nil {
 		return err
 	}
-	if err := m.state.advance(ctx, done, slices.Collect(maps.Keys(found))...); err != nil {
+	if err := m.state.advance(ctx, done, m.names()...); err != nil {
 		return err
 	}
-	return m.crds.removeVersions(ctx, all(found))
-}
-
-// all returns the kinds of all groups.
-func all(found map[string][]registry.Kind) (kinds []registry.Kind) {
-	for _, group := range slices.Sorted(maps.Keys(found)) {
-		kinds = append(kinds, found[group]...)
-	}
-	return kinds
+	return m.crds.removeVersions(ctx, m.kinds())
 }
 
 // prepareDocket makes both sides ready for a copy.
-func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Kind) error {
-	kinds := all(found)
+func (m *Crds) prepareDocket(ctx context.Context) error {
+	kinds := m.kinds()
 	if err := m.addVersions(ctx, kinds); err != nil {
 		return err
 	}
-	for _, group := range m.options.Groups {
-		serving, err := m.services.of(ctx, group)
-		if err != nil {
-			return err
-		}
-		if err := m.takeHold(ctx, group, serving, found[group]); err != nil {
+	for _, g := range m.groups {
+		if err := m.takeHold(ctx, g); err != nil {
 			return err
 		}
 	}
@@ -125,32 +108,36 @@ func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Ki
 // takeHold makes Docket hold requests for a group until everything is copied. If clients
 // already use Docket it is too late for that: they work with the reports in it, and nothing that
 // they write is overwritten.
-func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kinds []registry.Kind) error {
-	switch m.state.group(group) {
+func (m *Crds) takeHold(ctx context.Context, g group) error {
+	switch m.state.group(g.name) {
 	case held: // An interrupted process may not have made the last change of the hold.
-		_, err := m.hold(ctx, imports.HoldWait, group)
+		_, err := m.hold(ctx, imports.HoldWait, g.name)
 		return err
 	case released, done:
-		_, err := m.hold(ctx, imports.NoHold, group)
+		_, err := m.hold(ctx, imports.NoHold, g.name)
 		return err
 	case begun:
 	}
-	if serving.extension {
-		m.out.say("%s is already served by an extension server: reports that clients have changed there are left alone.", group)
-		return m.state.advance(ctx, released, group)
-	}
-	if err := m.checkEmpty(ctx, kinds); err != nil {
+	serving, err := m.services.of(ctx, g)
+	if err != nil {
 		return err
 	}
-	ok, err := m.hold(ctx, imports.HoldWait, group)
+	if serving.partly {
+		m.out.say("%s is already served by an extension server: reports that clients have changed there are left alone.", g.name)
+		return m.state.advance(ctx, released, g.name)
+	}
+	if err := m.checkEmpty(ctx, g.kinds); err != nil {
+		return err
+	}
+	ok, err := m.hold(ctx, imports.HoldWait, g.name)
 	if err != nil || !ok {
 		return err
 	}
-	return m.state.advance(ctx, held, group)
+	return m.state.advance(ctx, held, g.name)
 }
 
 // checkEmpty returns an error if Docket has reports that no migration imported.
-func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
+func (m *Crds) checkEmpty(ctx context.Context, kinds []imports.Kind) error {
 	if m.options.Overwrite {
 		return nil
 	}
@@ -169,8 +156,8 @@ func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
 }
 
 // copyAndSwitch moves all groups to Docket.
-func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Kind) error {
-	stopBar, err := m.bar(ctx, m.inCluster, all(found), "copy")
+func (m *Crds) copyAndSwitch(ctx context.Context) error {
+	stopBar, err := m.bar(ctx, m.inCluster, m.kinds(), "copy")
 	if err != nil {
 		return err
 	}
@@ -179,15 +166,15 @@ func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Ki
 	var saver errgroup.Group
 	saver.Go(func() error { return m.state.keepSaving(saveCtx) })
 
-	copied := newGate(len(found), func() {
+	copied := newGate(len(m.groups), func() {
 		stopBar()
 		m.announce()
 	})
-	group, groupCtx := errgroup.WithContext(ctx)
-	for name, kinds := range found {
-		group.Go(func() error { return m.moveGroup(groupCtx, name, kinds, copied) })
+	moves, movesCtx := errgroup.WithContext(ctx)
+	for _, g := range m.groups {
+		moves.Go(func() error { return m.moveGroup(movesCtx, g, copied) })
 	}
-	err = group.Wait()
+	err = moves.Wait()
 	stopBar()
 	stopSaving()
 	return errors.Join(err, saver.Wait(), m.state.save(ctx))
@@ -195,7 +182,7 @@ func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Ki
 
 // announce prints that the groups can be switched.
 func (m *Crds) announce() {
-	waiting := slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return m.state.group(g).reached(released) })
+	waiting := slices.DeleteFunc(m.names(), func(name string) bool { return m.state.group(name).reached(released) })
 	if len(waiting) == 0 {
 		return
 	}
@@ -209,32 +196,32 @@ func (m *Crds) announce() {
 }
 
 // moveGroup moves one group to Docket.
-func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind, copied *gate) error {
-	c := m.copier(kinds)
-	if m.state.group(name).reached(released) {
+func (m *Crds) moveGroup(ctx context.Context, g group, copied *gate) error {
+	c := m.copier(g.kinds)
+	if m.state.group(g.name).reached(released) {
 		if err := c.reconcile(ctx, imports.Tail); err != nil {
 			return err
 		}
 		copied.done()
 		return m.drain(ctx, c)
 	}
-	if err := m.copyUntilSwitch(ctx, name, c, copied); err != nil {
+	if err := m.copyUntilSwitch(ctx, g, c, copied); err != nil {
 		return err
 	}
 	// So far only this process has written to Docket. From here on clients do, too.
-	if err := m.state.advance(ctx, released, name); err != nil {
+	if err := m.state.advance(ctx, released, g.name); err != nil {
 		return err
 	}
-	if _, err := m.hold(ctx, imports.NoHold, name); err != nil {
+	if _, err := m.hold(ctx, imports.NoHold, g.name); err != nil {
 		return err
 	}
-	m.out.say("%s is served by Docket now.", name)
+	m.out.say("%s is served by Docket now.", g.name)
 	return m.drain(ctx, c)
 }
 
 // copyUntilSwitch copies and follows a group until the cluster sends its clients to Docket,
 // and then imports the last changes. Meanwhile clients wait.
-func (m *Crds) copyUntilSwitch(ctx context.Context, name string, c *copier, copied *gate) error {
+func (m *Crds) copyUntilSwitch(ctx context.Context, g group, c *copier, copied *gate) error {
 	if err := c.reconcile(ctx, imports.Mirror); err != nil {
 		return err
 	}
@@ -243,39 +230,49 @@ func (m *Crds) copyUntilSwitch(ctx context.Context, name string, c *copier, copi
 	}
 	copied.done()
 	mode := imports.Tail // Without a hold clients write as soon as the group is switched.
-	if m.state.group(name) == held {
+	if m.state.group(g.name) == held {
 		mode = imports.Mirror
 	}
-	return c.followWhile(ctx, mode, func(ctx context.Context) error { return m.waitForSwitch(ctx, name, copied) })
+	return c.followWhile(ctx, mode, func(ctx context.Context) error { return m.waitForSwitch(ctx, g, copied) })
 }
 
 // waitForSwitch returns when a group is served by Docket. With Options.Switch it switches
 // the group once all groups are copied.
-func (m *Crds) waitForSwitch(ctx context.Context, name string, copied *gate) error {
+func (m *Crds) waitForSwitch(ctx context.Context, g group, copied *gate) error {
 	if m.options.Switch {
 		if err := copied.wait(ctx); err != nil {
 			return err
 		}
-		service := forGroup(m.options.APIServices, name)
-		if service == nil {
-			return fmt.Errorf("--api-services: there is no APIService %s in the file", apiServiceName(name))
-		}
-		if err := m.services.put(ctx, service); err != nil {
+		if err := m.switchToDocket(ctx, g); err != nil {
 			return err
 		}
 	}
 	reported := ""
-	return m.retry.until(ctx, "wait for the switch of "+name, func() (bool, error) {
-		serving, err := m.services.of(ctx, name)
+	return m.retry.until(ctx, "wait for the switch of "+g.name, func() (bool, error) {
+		serving, err := m.services.of(ctx, g)
 		if err != nil || !serving.extension {
 			return false, err
 		}
 		if !serving.available && serving.why != "" && serving.why != reported {
 			reported = serving.why
-			m.out.say("APIService %s is not available yet: %s", apiServiceName(name), reported)
+			m.out.say("%s", reported)
 		}
 		return serving.available, nil
 	})
+}
+
+// switchToDocket applies the APIServices of a group.
+func (m *Crds) switchToDocket(ctx context.Context, g group) error {
+	for _, name := range g.services {
+		service := named(m.options.APIServices, name)
+		if service == nil {
+			return fmt.Errorf("--api-services: there is no APIService %s in the file", name)
+		}
+		if err := m.services.put(ctx, service); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drain imports what still reaches etcd after the switch: from servers of the control plane

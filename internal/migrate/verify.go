@@ -7,11 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // Difference says how a report differs between the two sides.
@@ -48,7 +46,7 @@ type Verification struct {
 }
 
 // add adds the outcome of comparing one report; found is empty if its content is the same.
-func (v *Verification) add(kind registry.Kind, p pair, found Difference) {
+func (v *Verification) add(kind imports.Kind, p pair, found Difference) {
 	if p.from != nil {
 		v.Source++
 	}
@@ -111,7 +109,7 @@ func (c *copier) verify(ctx context.Context, v *Verification, switched bool) err
 type comparison struct {
 	*copier
 
-	kind     registry.Kind
+	kind     imports.Kind
 	switched bool
 }
 
@@ -184,24 +182,22 @@ func (m *Crds) Verify(ctx context.Context) error {
 	if !known {
 		return fmt.Errorf("there is no migration to verify: ConfigMap %s/%s does not exist", m.options.Namespace, ConfigMapName)
 	}
-	found, err := m.find(ctx)
-	if err != nil {
+	if err := m.find(ctx); err != nil {
 		return err
 	}
-	kinds := all(found)
-	if err := m.addVersions(ctx, kinds); err != nil {
+	if err := m.addVersions(ctx, m.kinds()); err != nil {
 		return err
 	}
-	if err := m.verify(ctx, found); err != nil || !m.state.allDone() {
+	if err := m.verify(ctx); err != nil || !m.state.allDone() {
 		return err
 	}
-	return m.crds.removeVersions(ctx, kinds)
+	return m.crds.removeVersions(ctx, m.kinds())
 }
 
-func (m *Crds) verify(ctx context.Context, found map[string][]registry.Kind) error {
+func (m *Crds) verify(ctx context.Context) error {
 	var v Verification
-	for _, group := range slices.Sorted(maps.Keys(found)) {
-		if err := m.copier(found[group]).verify(ctx, &v, m.state.group(group).reached(released)); err != nil {
+	for _, g := range m.groups {
+		if err := m.copier(g.kinds).verify(ctx, &v, m.state.group(g.name).reached(released)); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -46,7 +45,7 @@ func TestVerifier(t *testing.T) {
 			c.change(t, place)
 			state := newState()
 			state.setCheckpoint(kind, fmt.Sprint(c.imported))
-			sides := &copier{kinds: []registry.Kind{kind}, from: source, to: place.destination(testRetrier()), state: state}
+			sides := &copier{kinds: []imports.Kind{kind}, from: source, to: place.destination(testRetrier()), state: state}
 			var v Verification
 			testkit.NoError(t, sides.verify(t.Context(), &v, c.switched))
 			if diff := cmp.Diff(map[Difference]int{c.want: 1}, v.Counts); diff != "" || v.OK() != c.want.explained() {
@@ -68,7 +67,7 @@ func relabel(t *testing.T, place Place) {
 	t.Helper()
 	kind, object := made(t, 0)
 	current := testkit.Must(place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1"))(t)
-	changed, _ := testkit.Must2(imports.Decode(kind, itemFor(t, kind, current, 0).Object))(t)
+	changed, _ := testkit.Must2(kind.Decode(itemFor(t, kind, current, 0).Object))(t)
 	changed.SetLabels(map[string]string{"changed": "here"})
 	testkit.NoError(t, place.Storage.Update(t.Context(), kind, current, changed))
 }

@@ -35,7 +35,6 @@ import (
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/kit/progress"
 	"github.com/docket-project/docket/internal/plane/sample"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/imports"
 )
@@ -102,16 +101,13 @@ func fill(ctx context.Context, url, cluster string, what content) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	kind, err := registry.KindOf(wgpolicy.Resource("policyreports"))
-	if err != nil {
-		return err
-	}
-	stored := opened.Storage()[kind.GroupResource()].Storage.Storage
+	reports := opened.Storage()[wgpolicy.Resource("policyreports")]
+	stored := reports.Storage.Storage
 	before, err := stored.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	if err := write(ctx, opened.Storage(), kind, what); err != nil {
+	if err := write(ctx, opened.Storage(), reports.Kind, what); err != nil {
 		return err
 	}
 	after, err := stored.Stats(ctx)
@@ -174,7 +170,7 @@ func asTemplate(report *wgpolicy.PolicyReport) {
 	}}
 }
 
-func write(ctx context.Context, reports imports.Storage, kind registry.Kind, what content) error {
+func write(ctx context.Context, reports imports.Storage, kind imports.Kind, what content) error {
 	shared, err := templates(false)
 	if err != nil {
 		return err

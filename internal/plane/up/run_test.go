@@ -378,7 +378,7 @@ func TestEarlierReports(t *testing.T) {
 		}
 		object.SetNamespace(namespace)
 		object.SetName("kept")
-		testkit.NoError(t, reports.Storage().Create(t.Context(), kind, object))
+		testkit.NoError(t, reports.Storage().Create(t.Context(), apiserver.Movable(kind), object))
 	}
 	testkit.NoError(t, reports.Close())
 	client := start(t, options).client(t)

@@ -21,7 +21,6 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
-	"github.com/docket-project/docket/internal/server/imports"
 )
 
 var update = flag.Bool("update", false, "write the golden file of what is derived")
@@ -76,8 +75,8 @@ func createPinned(t *testing.T, reports *apiserver.Reports) {
 		}
 		for _, name := range []string{"first", "second"} {
 			data := testkit.Must(json.Marshal(pinnedReport(name)))(t)
-			object, _ := testkit.Must2(imports.Decode(kind, data))(t)
-			testkit.NoError(t, reports.Storage().Create(t.Context(), kind, object))
+			object, _ := testkit.Must2(kind.Decode(data))(t)
+			testkit.NoError(t, reports.Storage().Create(t.Context(), apiserver.Movable(kind), object))
 		}
 	}
 }

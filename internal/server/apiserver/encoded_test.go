@@ -45,7 +45,7 @@ func TestEncodedAnswers(t *testing.T) {
 						n = manyReports
 					}
 					fillOddly(t, reports.Storage(), kind, n, fewResults)
-					compareEncoded(t, kind, reports.Storage()[kind.GroupResource()])
+					compareEncoded(t, kind, reports.REST(kind))
 				}
 			})
 		})
@@ -94,11 +94,11 @@ func fillOddly(t *testing.T, storage imports.Storage, kind registry.Kind, n, res
 			if err != nil {
 				return err
 			}
-			decoded, _, err := imports.Decode(kind, data)
+			decoded, _, err := kind.Decode(data)
 			if err != nil {
 				return err
 			}
-			return storage.Create(t.Context(), kind, decoded)
+			return storage.Create(t.Context(), apiserver.Movable(kind), decoded)
 		})
 	}
 	testkit.NoError(t, group.Wait())

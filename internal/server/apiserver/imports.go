@@ -33,13 +33,40 @@ type importer struct {
 func installImports(
 	paths *mux.PathRecorderMux, served []*registry.REST, held *holds, reports *store.Store,
 ) {
+	storage := storageOf(served)
 	i := &importer{
-		importer: imports.New(imports.StorageOf(served), imports.Exact, clock.RealClock{}),
+		importer: imports.New(storage, storage.Kinds(), imports.Exact, clock.RealClock{}),
 		holds:    held, reports: reports,
 	}
 	paths.HandleFunc(imports.Path, handlePost(i.importBatch))
 	paths.HandleFunc(imports.HoldPath, handlePost(i.hold))
 	paths.HandleFunc(imports.FloorPath, handlePost(i.floor))
+}
+
+// storageOf returns the storage of what is served, each kind in the version that is stored.
+func storageOf(served []*registry.REST) imports.Storage {
+	found := imports.Storage{}
+	for _, r := range served {
+		if r.Kind().Stored() {
+			found[r.DefaultQualifiedResource] = imports.Stored{Kind: Movable(r.Kind()), Store: r.Store}
+		}
+	}
+	return found
+}
+
+// Movable returns what there is to know of a kind to move its objects.
+func Movable(kind registry.Kind) imports.Kind {
+	return imports.Kind{
+		GroupVersionKind: kind.GroupVersionKind, Resource: kind.Resource, Namespaced: kind.Namespaced,
+		Versions: []string{kind.GroupVersionKind.Version},
+		Decode: func(data []byte) (imports.Object, []string, error) {
+			object, unknown, err := kind.Decode(data)
+			if err != nil {
+				return nil, nil, fmt.Errorf("the object is not a %s: %w", kind.GroupVersionKind.Kind, err)
+			}
+			return object, unknown, nil
+		},
+	}
 }
 
 // handlePost reads a request as JSON and writes the answer as JSON.

@@ -58,7 +58,7 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 }
 
 // Storage is where the reports are read and written, below the API.
-func (r *Reports) Storage() imports.Storage { return imports.StorageOf(r.opened) }
+func (r *Reports) Storage() imports.Storage { return storageOf(r.opened) }
 
 // Close finishes writes under way and closes the database.
 func (r *Reports) Close() error {

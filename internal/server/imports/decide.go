@@ -10,26 +10,26 @@ const (
 	doNothing action = iota
 	doCreate
 	doUpdate
-	// doReplace deletes the report with a different UID, and creates this one.
+	// doReplace deletes the object with a different UID, and creates this one.
 	doReplace
 	doDelete
 )
 
-// present is a report at the destination.
+// present is an object at the destination.
 type present struct {
 	uid string
-	// mark is the zero value if the report was not imported.
+	// mark is the zero value if the object was not imported.
 	mark Mark
 	// fingerprint of its current content.
 	fingerprint string
 }
 
-// untouched reports whether the report is unchanged since it was imported.
+// untouched reports whether the object is unchanged since it was imported.
 func (p *present) untouched() bool {
 	return p.mark.Fingerprint != "" && p.mark.Fingerprint == p.fingerprint
 }
 
-// wanted is a report at the source.
+// wanted is an object at the source.
 type wanted struct {
 	uid         string
 	version     uint64
@@ -37,7 +37,7 @@ type wanted struct {
 	known       bool
 }
 
-// decidePut decides what to do about a report of the source. current is the report at the
+// decidePut decides what to do about an object of the source. current is the object at the
 // destination, nil if there is none.
 func decidePut(mode Mode, scope Scope, want wanted, current *present) (action, Result) {
 	if current == nil {
@@ -62,7 +62,7 @@ func decidePut(mode Mode, scope Scope, want wanted, current *present) (action, R
 	return doUpdate, Updated
 }
 
-// decideDelete decides what to do about a report that the source no longer has.
+// decideDelete decides what to do about an object that the source no longer has.
 func decideDelete(mode Mode, scope Scope, uid string, version uint64, current *present) (action, Result) {
 	if current == nil {
 		return doNothing, Same

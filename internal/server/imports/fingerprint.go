@@ -4,7 +4,6 @@
 package imports
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,9 +12,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Annotation is the annotation of imported reports. Its value is "version,fingerprint": the
+// Annotation is the annotation of imported objects. Its value is "version,fingerprint": the
 // resource version at the source and the fingerprint of what was written.
 const Annotation = "docket.dev/imported"
 
@@ -36,21 +36,19 @@ func assigned() []string {
 }
 
 // fingerprintBytes is how much of the SHA-256 is kept: enough that no two contents of a
-// report share it.
+// object share it.
 const fingerprintBytes = 16
 
-// Fingerprint identifies the content of a report: half of a SHA-256 of its JSON with sorted
-// keys, without the resource version and Annotation. It depends on nothing else, so that two
-// releases agree on it.
+// Fingerprint identifies the content of an object: half of a SHA-256 of its JSON with sorted
+// keys and the numbers that Kubernetes reads (1.0 is 1), without the resource version and
+// Annotation. It depends on nothing else, so that two releases agree on it.
 func Fingerprint(object runtime.Object, scope Scope) (string, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
 		return "", fmt.Errorf("encode for the fingerprint: %w", err)
 	}
 	var content map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(&content); err != nil {
+	if err := utiljson.Unmarshal(data, &content); err != nil {
 		return "", fmt.Errorf("decode for the fingerprint: %w", err)
 	}
 	// The API version at which it was read doesn't matter.
@@ -89,7 +87,7 @@ type Mark struct {
 // String returns the value of the annotation.
 func (m Mark) String() string { return strconv.FormatUint(m.Version, 10) + "," + m.Fingerprint }
 
-// ReadMark returns the mark in the annotations of a report. ok is false if there is no valid
+// ReadMark returns the mark in the annotations of an object. ok is false if there is no valid
 // one.
 func ReadMark(annotations map[string]string) (mark Mark, ok bool) {
 	version, fingerprint, ok := strings.Cut(annotations[Annotation], ",")

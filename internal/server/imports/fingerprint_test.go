@@ -33,7 +33,7 @@ func sampleReport(t testing.TB, i int) report.Accessor {
 			continue
 		}
 		data := testkit.Must(json.Marshal(sample.Cluster{Now: time.Unix(1_800_000_000, 0)}.Report(kind, i, 3)))(t)
-		object, unknown, err := imports.Decode(policyReports(t), data)
+		object, unknown, err := policyReports(t).Decode(data)
 		if err != nil || len(unknown) > 0 {
 			t.Fatalf("decode: %v, %v", unknown, err)
 		}
@@ -115,7 +115,7 @@ func annotate(object report.Accessor, key, value string) {
 // Fingerprints are stored, and compared between releases: these must never change.
 func TestFingerprintIsStable(t *testing.T) {
 	t.Parallel()
-	object, _ := testkit.Must2(imports.Decode(policyReports(t), []byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"summary":{"pass":1}}`)))(t)
+	object, _ := testkit.Must2(policyReports(t).Decode([]byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"summary":{"pass":1}}`)))(t)
 	if got, want := fingerprint(t, object, imports.Exact), "4a36a23a46ddccb1177dc422b7862786"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -146,7 +146,7 @@ func FuzzFingerprint(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"a","annotations":{},"labels":null,"creationTimestamp":null},"summary":{"pass":-1}}`))
 	kind := policyReports(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		object, _, err := imports.Decode(kind, data)
+		object, _, err := kind.Decode(data)
 		if err != nil {
 			return
 		}
@@ -154,7 +154,7 @@ func FuzzFingerprint(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, _, err := imports.Decode(kind, stored)
+		again, _, err := kind.Decode(stored)
 		if err != nil {
 			t.Fatalf("%s is stored as %s, which can't be read: %v", data, stored, err)
 		}

@@ -3,7 +3,7 @@
 
 package imports
 
-// Hold is what a server does with requests for the reports of a group while a migration moves
+// Hold is what a server does with requests for the objects of a group while a migration moves
 // them.
 type Hold string
 
@@ -14,7 +14,7 @@ const (
 	// HoldWait makes requests wait until the hold ends, and answers those that wait too long
 	// with 503 and Retry-After.
 	HoldWait Hold = "wait"
-	// HoldMoved answers that the reports have moved: 429 with Retry-After, so that clients
+	// HoldMoved answers that the objects have moved: 429 with Retry-After, so that clients
 	// retry and reach them at their new place. Watches end with 410 in the stream.
 	HoldMoved Hold = "moved"
 )

@@ -17,49 +17,51 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/clock"
-
-	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/internal/reports/registry"
 )
 
 // ErrChanged is returned by a Place if an object is no longer in the state that the caller
 // saw.
 var ErrChanged = errors.New("the object has changed")
 
-// Place is where reports are written. Its errors are API status errors or ErrChanged. Safe for
+// Place is where objects are written. Its errors are API status errors or ErrChanged. Safe for
 // concurrent use.
 type Place interface {
-	// Get returns a report with its resource version, nil if there is none.
-	Get(ctx context.Context, kind registry.Kind, namespace, name string) (report.Accessor, error)
-	// Create creates a report, or returns ErrChanged if it exists.
-	Create(ctx context.Context, kind registry.Kind, object report.Accessor) error
-	// Update replaces the report current, or returns ErrChanged.
-	Update(ctx context.Context, kind registry.Kind, current, object report.Accessor) error
-	// Delete deletes the report current, or returns ErrChanged.
-	Delete(ctx context.Context, kind registry.Kind, current report.Accessor) error
+	// Get returns an object with its resource version, nil if there is none.
+	Get(ctx context.Context, kind Kind, namespace, name string) (Object, error)
+	// Create creates an object, or returns ErrChanged if it exists.
+	Create(ctx context.Context, kind Kind, object Object) error
+	// Update replaces the object current, or returns ErrChanged.
+	Update(ctx context.Context, kind Kind, current, object Object) error
+	// Delete deletes the object current, or returns ErrChanged.
+	Delete(ctx context.Context, kind Kind, current Object) error
 }
 
-// Importer imports reports into a place.
+// Importer imports objects into a place.
 type Importer struct {
 	place Place
+	kinds map[schema.GroupResource]Kind
 	scope Scope
 	clock clock.PassiveClock
 }
 
-// New returns an importer. scope is the part of a report that the place can keep.
-func New(place Place, scope Scope, c clock.PassiveClock) *Importer {
-	return &Importer{place: place, scope: scope, clock: c}
+// New returns an importer of some kinds. scope is the part of an object that the place can keep.
+func New(place Place, kinds []Kind, scope Scope, c clock.PassiveClock) *Importer {
+	i := &Importer{place: place, kinds: map[schema.GroupResource]Kind{}, scope: scope, clock: c}
+	for _, kind := range kinds {
+		i.kinds[kind.GroupResource()] = kind
+	}
+	return i
 }
 
-// parallel is the number of reports of a batch that are written at once: enough for the store
+// parallel is the number of objects of a batch that are written at once: enough for the store
 // to combine them into large transactions.
 const parallel = 64
 
-// attempts is how often a write is attempted while others change the report.
+// attempts is how often a write is attempted while others change the object.
 const attempts = 10
 
 // Import imports the items of a request, and returns an outcome for each. Items about the same
-// report are imported in their order.
+// object are imported in their order.
 func (i *Importer) Import(ctx context.Context, request Request) Response {
 	type target struct{ group, resource, namespace, name string }
 	outcomes := make([]Outcome, len(request.Items))
@@ -90,11 +92,11 @@ func (i *Importer) Import(ctx context.Context, request Request) Response {
 
 // work is a valid item.
 type work struct {
-	kind            registry.Kind
+	kind            Kind
 	mode            Mode
 	namespace, name string
 	// object to write; nil to delete.
-	object  report.Accessor
+	object  Object
 	want    wanted
 	deleted *Deletion
 	outcome Outcome
@@ -110,9 +112,10 @@ func (i *Importer) prepare(mode Mode, item *Item) (*work, error) {
 	default:
 		return nil, fmt.Errorf("unknown mode %q", mode)
 	}
-	kind, err := registry.KindOf(schema.GroupResource{Group: item.Group, Resource: item.Resource})
-	if err != nil {
-		return nil, err
+	resource := schema.GroupResource{Group: item.Group, Resource: item.Resource}
+	kind, ok := i.kinds[resource]
+	if !ok {
+		return nil, fmt.Errorf("%s are not served here (--api-groups)", resource)
 	}
 	w := &work{kind: kind, mode: mode}
 	if item.Delete != nil {
@@ -120,7 +123,8 @@ func (i *Importer) prepare(mode Mode, item *Item) (*work, error) {
 		w.want.version = item.Version
 		return w, w.checkName()
 	}
-	if w.object, w.outcome.Unknown, err = Decode(kind, item.Object); err != nil {
+	var err error
+	if w.object, w.outcome.Unknown, err = kind.Decode(item.Object); err != nil {
 		return nil, err
 	}
 	w.namespace, w.name = w.object.GetNamespace(), w.object.GetName()
@@ -181,18 +185,7 @@ func (w *work) checkName() error {
 	return nil
 }
 
-// Decode decodes a report of a kind from JSON, with the kind's own version. It also returns
-// the fields that the kind doesn't have. It doesn't validate otherwise: the report was valid
-// where it comes from.
-func Decode(kind registry.Kind, data []byte) (object report.Accessor, unknown []string, err error) {
-	object, unknown, err = kind.Decode(data)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the object is not a %s: %w", kind.GroupVersionKind.Kind, err)
-	}
-	return object, unknown, nil
-}
-
-// do writes one report, and retries if others changed it meanwhile.
+// do writes one object, and retries if others changed it meanwhile.
 func (i *Importer) do(ctx context.Context, w *work) Outcome {
 	outcome := w.outcome
 	var err error
@@ -258,7 +251,7 @@ func (i *Importer) try(ctx context.Context, w *work) (Result, error) {
 
 // adopt takes the UID and creation time that the object came without from the stored one, so
 // that a repeated import has the same result.
-func (i *Importer) adopt(w *work, stored report.Accessor) error {
+func (i *Importer) adopt(w *work, stored Object) error {
 	if stored == nil || i.scope == Portable || !w.outcome.NewUID && !w.newTime {
 		return nil
 	}
@@ -271,7 +264,7 @@ func (i *Importer) adopt(w *work, stored report.Accessor) error {
 	return i.mark(w)
 }
 
-func (i *Importer) look(stored report.Accessor) (*present, error) {
+func (i *Importer) look(stored Object) (*present, error) {
 	fingerprint, err := Fingerprint(stored, i.scope)
 	if err != nil {
 		return nil, err

@@ -7,51 +7,51 @@ import (
 	"encoding/json"
 )
 
-// Mode says what may happen to reports that the destination already has.
+// Mode says what may happen to objects that the destination already has.
 type Mode string
 
 // The modes of an import.
 const (
 	// Mirror: only the import writes to the destination, which becomes equal to the source.
 	Mirror Mode = "mirror"
-	// Tail: clients write to the destination. Only reports that they left untouched follow
+	// Tail: clients write to the destination. Only objects that they left untouched follow
 	// the source.
 	Tail Mode = "tail"
-	// Fill: only reports that the destination lacks are written, without an annotation.
-	// Reports that differ are kept.
+	// Fill: only objects that the destination lacks are written, without an annotation.
+	// Objects that differ are kept.
 	Fill Mode = "fill"
 	// Replace is Mirror without an annotation: for a copy that clients never see beside its
 	// source.
 	Replace Mode = "replace"
 )
 
-// annotates reports whether imported reports get an Annotation.
+// annotates reports whether imported objects get an Annotation.
 func (m Mode) annotates() bool { return m == Mirror || m == Tail }
 
-// Item is a report to write or to delete.
+// Item is an object to write or to delete.
 type Item struct {
 	Group    string `json:"group"`
 	Resource string `json:"resource"`
 	// Version is the resource version at the source, which orders its states; 0 if the source
 	// has none.
 	Version uint64 `json:"version,omitempty"`
-	// Known reports whether the report was imported before. If it is missing in mode Tail, a
+	// Known reports whether the object was imported before. If it is missing in mode Tail, a
 	// client deleted it.
 	Known bool `json:"known,omitempty"`
-	// Absent reports whether the destination lacked the report a moment ago, which saves a
+	// Absent reports whether the destination lacked the object a moment ago, which saves a
 	// read if it still does.
 	Absent bool `json:"absent,omitempty"`
 	// Object to write, as JSON.
 	Object json.RawMessage `json:"object,omitempty"`
-	// Delete names the report to delete.
+	// Delete names the object to delete.
 	Delete *Deletion `json:"delete,omitempty"`
 }
 
-// Deletion names a report that the source no longer has.
+// Deletion names an object that the source no longer has.
 type Deletion struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// UID of the report at the source; "" for any.
+	// UID of the object at the source; "" for any.
 	UID string `json:"uid,omitempty"`
 }
 
@@ -71,9 +71,9 @@ const (
 	Deleted Result = "deleted"
 	// Same: the destination already had this state, or a newer one.
 	Same Result = "same"
-	// Kept: a client changed the report at the destination, and it was left alone.
+	// Kept: a client changed the object at the destination, and it was left alone.
 	Kept Result = "kept"
-	// Gone: a client deleted the report at the destination, and it was not recreated.
+	// Gone: a client deleted the object at the destination, and it was not recreated.
 	Gone Result = "gone"
 	// Failed: the item can't be imported; Message says why.
 	Failed Result = "failed"
