@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,8 @@ const (
 // restart doesn't end them. A server that doesn't know them yet lets requests wait.
 type holds struct {
 	storage *store.Resource
+	// groups returns the groups whose objects can be moved.
+	groups func() []string
 	// authorizer says who may import, and so pass a hold.
 	authorizer authorizer.Authorizer
 	// waiting counts the requests that wait.
@@ -61,7 +64,7 @@ type holds struct {
 	changed chan struct{}
 }
 
-func newHolds(reports *store.Store, who authorizer.Authorizer) *holds {
+func newHolds(reports *store.Store, who authorizer.Authorizer, groups func() []string) *holds {
 	resource := schema.GroupResource{Group: "docket.dev", Resource: "holds"}
 	return &holds{
 		storage: reports.Resource(store.ResourceConfig{
@@ -69,6 +72,7 @@ func newHolds(reports *store.Store, who authorizer.Authorizer) *holds {
 			NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
 			NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
 		}),
+		groups:     groups,
 		authorizer: who,
 		changed:    make(chan struct{}),
 	}
@@ -79,7 +83,7 @@ func (c CompletedConfig) obeyHolds(reports *store.Store) *holds {
 	if reports == nil {
 		return nil
 	}
-	return newHolds(reports, c.Generic.Authorization.Authorizer)
+	return newHolds(reports, c.Generic.Authorization.Authorizer, registry.Groups)
 }
 
 // run follows the holds until ctx ends. The nil holds have nothing to follow.
@@ -210,10 +214,10 @@ func (h *holds) guard(r *http.Request, group string) (*http.Request, bool) {
 	return r.WithContext(h.storage.WithGuard(r.Context(), holdsKey, h.version)), true
 }
 
-// wrap makes requests for reports obey the holds.
+// wrap makes requests for objects obey the holds.
 func (h *holds) wrap(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		group := reportsGroup(r.URL.Path)
+		group := h.groupOf(r.URL.Path)
 		if group == "" {
 			inner.ServeHTTP(w, r)
 			return
@@ -232,7 +236,7 @@ func (h *holds) wrap(inner http.Handler) http.Handler {
 		case imports.HoldMoved:
 			refuseMoved(w, r, group)
 		case imports.HoldWait:
-			writeError(w, unavailable("the reports of "+group+" are being migrated; if `docket migrate` was interrupted, start it again"))
+			writeError(w, unavailable("the objects of "+group+" are being migrated; if `docket migrate` was interrupted, start it again"))
 		}
 	})
 }
@@ -241,7 +245,7 @@ func (h *holds) wrap(inner http.Handler) http.Handler {
 func (h *holds) serve(inner http.Handler, w http.ResponseWriter, r *http.Request, group string) {
 	guarded, free := h.guard(r, group)
 	if !free { // The next one has begun.
-		writeError(w, unavailable("the reports of "+group+" are being migrated"))
+		writeError(w, unavailable("the objects of "+group+" are being migrated"))
 		return
 	}
 	inner.ServeHTTP(w, guarded)
@@ -291,26 +295,20 @@ func (h *holds) wait(ctx context.Context, group string) imports.Hold {
 	}
 }
 
-// reportsGroup returns the group whose reports a path is about; "" for discovery and
-// for everything else.
-func reportsGroup(path string) string {
+// groupOf returns the group whose objects a path is about; "" for discovery and for everything else.
+func (h *holds) groupOf(path string) string {
 	parts := strings.SplitN(strings.TrimPrefix(path, "/apis/"), "/", 3)
-	if !strings.HasPrefix(path, "/apis/") || len(parts) < 3 || parts[2] == "" {
+	if !strings.HasPrefix(path, "/apis/") || len(parts) < 3 || parts[2] == "" || !slices.Contains(h.groups(), parts[0]) {
 		return ""
 	}
-	for _, group := range registry.Groups() {
-		if parts[0] == group {
-			return group
-		}
-	}
-	return ""
+	return parts[0]
 }
 
 // refuseMoved sends a client elsewhere. A watch gets the error in its stream that its version is too
 // old: clients then list again, and leave out the revision, which means something only
 // here.
 func refuseMoved(w http.ResponseWriter, r *http.Request, group string) {
-	message := "the reports of " + group + " have been moved back into the cluster"
+	message := "the objects of " + group + " have been moved back into the cluster"
 	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
 		status := apierrors.NewResourceExpired(message).Status()
 		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}

@@ -27,7 +27,7 @@ import (
 func TestHoldBindsReplicasThatDoNotKnowIt(t *testing.T) {
 	t.Parallel()
 	reports := storetest.Start(t, store.Options{Engine: enginetest.NewModel(clock.RealClock{}.Now)})
-	early, late := newHolds(reports, nil), newHolds(reports, nil)
+	early, late := newHolds(reports, nil, registry.Groups), newHolds(reports, nil, registry.Groups)
 	group := registry.Groups()[0]
 	resource := reports.Resource(store.ResourceConfig{
 		GroupResource: schema.GroupResource{Group: group, Resource: "policyreports"}, Prefix: "/" + group + "/policyreports",

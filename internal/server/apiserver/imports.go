@@ -116,7 +116,7 @@ func (i *importer) hold(r *http.Request, request imports.HoldRequest) (imports.H
 	if !request.Hold.Valid() {
 		return request, apierrors.NewBadRequest(fmt.Sprintf("hold: %q is not known", request.Hold))
 	}
-	if err := registry.ValidateGroups(request.Groups); err != nil {
+	if err := registry.ValidateChoice(request.Groups, i.holds.groups()); err != nil {
 		return request, apierrors.NewBadRequest("groups: " + err.Error())
 	}
 	return request, i.holds.set(r.Context(), request)
