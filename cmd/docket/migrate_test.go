@@ -34,8 +34,8 @@ func TestMigrateNothing(t *testing.T) {
 	}{
 		{"no file", "--from: open " + folder + "/missing.db: there is no such database", cli.ExitUsage, []string{"database", "--from", url("missing.db"), "--database", url("empty.db")}},
 		{"no cluster", `--from: open ` + folder + `/empty.db: there is no such database: it has no cluster "east"`, cli.ExitUsage, []string{"database", "--from", url("empty.db"), "--from-cluster=east", "--database", url("copy.db")}},
-		{"no reports", "--from: the source has no reports", cli.ExitUsage, []string{"database", "--from", url("empty.db"), "--database", url("other.db")}},
-		{"no reports, and that is right", "0 reports at the source, 0 at the destination", cli.ExitOK, []string{"database", "--from", url("empty.db"), "--database", url("other.db"), "--allow-empty"}},
+		{"no reports", "--from: the source has no objects", cli.ExitUsage, []string{"database", "--from", url("empty.db"), "--database", url("other.db")}},
+		{"no reports, and that is right", "0 objects at the source, 0 at the destination", cli.ExitOK, []string{"database", "--from", url("empty.db"), "--database", url("other.db"), "--allow-empty"}},
 		{"nothing to compare with", "--database: open " + folder + "/missing.db", cli.ExitUsage, []string{"database", "--from", url("empty.db"), "--database", url("missing.db"), "--verify", "--allow-empty"}},
 		{"no folder", "--from: open " + folder + "/none/missing.db: there is no such database", cli.ExitUsage, []string{"database", "--from", url("none/missing.db"), "--database", url("empty.db")}},
 		{"no rows in etcd", "--database: etcd keeps reports without result rows", cli.ExitFailure, []string{"results", "--database", "etcd://localhost"}},

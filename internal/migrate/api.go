@@ -27,7 +27,7 @@ import (
 const migrationVersion = "migration"
 
 const (
-	// pageSize is the number of reports on a page of a list: about 3 MB.
+	// pageSize is the number of objects on a page of a list: about 3 MB.
 	pageSize = 500
 	// watchSeconds is how long a watch stays open before the next one replaces it.
 	watchSeconds = 300
@@ -37,10 +37,10 @@ const (
 
 var _ watcher = (*api)(nil)
 
-// api is the reports that an API server serves.
+// api is the objects that an API server serves.
 type api struct {
 	client *rest.RESTClient
-	// version is the API version at which reports of a kind are read and written.
+	// version is the API version at which objects of a kind are read and written.
 	version func(imports.Kind) string
 	retry   *retrier
 }
@@ -86,7 +86,7 @@ func (a *api) path(kind imports.Kind, namespace, name string) string {
 // acceptMetadata asks for metadata only.
 const acceptMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// list implements reader: all reports of a kind at one resource version. If that leaves
+// list implements reader: all objects of a kind at one resource version. If that leaves
 // history while the list is read, the remaining pages show a later state: a watch from
 // version delivers what they missed.
 func (a *api) list(ctx context.Context, kind imports.Kind, whole bool, version *string) entries {
@@ -140,7 +140,7 @@ func parsePage(data []byte, whole bool) (page, error) {
 	return p, nil
 }
 
-// count returns the number of reports of some kinds.
+// count returns the number of objects of some kinds.
 func (a *api) count(ctx context.Context, kinds []imports.Kind) (total int64, err error) {
 	for _, kind := range kinds {
 		p, err := a.page(ctx, kind, false, 1, "")

@@ -19,7 +19,7 @@ const (
 	batchBytes = 4 << 20
 	// batchDelay is how long an event of a watch waits for others.
 	batchDelay = 20 * time.Millisecond
-	// fetchers is the number of reports that are read at once.
+	// fetchers is the number of objects that are read at once.
 	fetchers = 16
 )
 
@@ -66,7 +66,7 @@ func (b *batch) flush(ctx context.Context) error {
 }
 
 // items returns the gathered items, and reads the objects of those that lack them. A
-// report that no longer exists is left to the watch, which delivers its deletion.
+// object that no longer exists is left to the watch, which delivers its deletion.
 func (b *batch) items(ctx context.Context) ([]imports.Item, error) {
 	items := make([]imports.Item, len(b.queue))
 	group, ctx := errgroup.WithContext(ctx)

@@ -20,7 +20,7 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// deleters is the number of reports that are deleted at once.
+// deleters is the number of objects that are deleted at once.
 const deleters = 16
 
 // DeleteFromCluster deletes the custom resources of a finished migration into Docket, after
@@ -32,7 +32,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	}
 	m.state = state
 	if !state.allDone() || state.direction() != ToDocket {
-		return errors.New("there is no finished migration into Docket: reports are deleted from the cluster only after one")
+		return errors.New("there is no finished migration into Docket: objects are deleted from the cluster only after one")
 	}
 	if err := m.find(ctx); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 			return err
 		}
 		if !serving.extension || state.group(g.name) != done {
-			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its reports exist only in the cluster", g.name)
+			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its objects exist only in the cluster", g.name)
 		}
 	}
 	kinds := m.kinds()
@@ -68,7 +68,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 		}
 	}
 	stopBar()
-	m.out.say("Deleted %d reports from the cluster.", deleted)
+	m.out.say("Deleted %d objects from the cluster.", deleted)
 	if known {
 		m.out.say("etcd's database file has %s. The space is free for other objects after its next compaction (5 minutes), and on disk after `etcdctl defrag`.", before)
 	}
@@ -94,7 +94,7 @@ func (m *Crds) deleteKind(ctx context.Context, kind imports.Kind) (int, error) {
 }
 
 // deleteOne deletes a custom resource despite its finalizers: the controllers that added them
-// handle the report in Docket.
+// handle the object in Docket.
 func (m *Crds) deleteOne(ctx context.Context, kind imports.Kind, e *entry) error {
 	return m.retry.do(ctx, "delete "+kind.Resource, func() error {
 		path := m.inCluster.path(kind, e.namespace, e.name)
@@ -140,7 +140,7 @@ func (m *Crds) etcdBytes(ctx context.Context) (string, bool) {
 }
 
 // Abort ends a migration: Docket serves all requests again, and the version for the migration
-// and its state are removed. Reports stay where they are, on both sides.
+// and its state are removed. Objects stay where they are, on both sides.
 func (m *Crds) Abort(ctx context.Context) error {
 	state, _, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
 	if err != nil {
@@ -148,7 +148,7 @@ func (m *Crds) Abort(ctx context.Context) error {
 	}
 	m.state = state
 	if state.allDone() && state.direction() == ToDocket {
-		return errors.New("the migration is done; --to-cluster moves the reports back")
+		return errors.New("the migration is done; --to-cluster moves the objects back")
 	}
 	for _, name := range m.options.Groups {
 		if err := m.abort(ctx, name); err != nil {
@@ -173,7 +173,7 @@ func (m *Crds) abort(ctx context.Context, name string) error {
 		return err
 	}
 	if serving.partly && m.state.group(name) == held {
-		return fmt.Errorf("%s is served by Docket, which does not have all of its reports yet: finish the migration, "+
+		return fmt.Errorf("%s is served by Docket, which does not have all of its objects yet: finish the migration, "+
 			"or give the group back to the cluster first by deleting APIService %s", name, strings.Join(g.services, ", "))
 	}
 	if !serving.partly || m.state.direction() == ToCluster {

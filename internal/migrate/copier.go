@@ -15,7 +15,7 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// copier copies the reports of some kinds from one side to the other, in any direction.
+// copier copies the objects of some kinds from one side to the other, in any direction.
 type copier struct {
 	kinds []imports.Kind
 	from  reader
@@ -42,7 +42,7 @@ func (c *copier) reconcile(ctx context.Context, mode imports.Mode) error {
 }
 
 // reconcileKind imports the differences between the two sides. The first time it reads
-// whole reports from the source, later only metadata and the reports that differ.
+// whole objects from the source, later only metadata and the objects that differ.
 func (c *copier) reconcileKind(ctx context.Context, kind imports.Kind, mode imports.Mode) error {
 	imported := c.state.imported(kind)
 	var version string
@@ -62,14 +62,14 @@ func (c *copier) reconcileKind(ctx context.Context, kind imports.Kind, mode impo
 	return nil
 }
 
-// importPair imports a report that differs. imported is the checkpoint of the kind; 0 before the
+// importPair imports an object that differs. imported is the checkpoint of the kind; 0 before the
 // first one.
 func (c *copier) importPair(ctx context.Context, b *batch, p pair, imported uint64) error {
-	// Clients write to the destination, and had these reports before.
+	// Clients write to the destination, and had these objects before.
 	tailing := b.mode == imports.Tail && imported != 0
 	switch {
 	case p.from == nil && (b.mode == imports.Mirror || b.mode == imports.Replace):
-		// Only the migration writes to the destination: the source has deleted the report.
+		// Only the migration writes to the destination: the source has deleted the object.
 		return b.add(ctx, queued{item: p.to.deletion(b.kind, 0)})
 	case p.from == nil:
 		return nil
@@ -91,7 +91,7 @@ func (c *copier) importPair(ctx context.Context, b *batch, p pair, imported uint
 	return b.add(ctx, q)
 }
 
-// same reports whether the mark at the destination shows that this state of the report was
+// same reports whether the mark at the destination shows that this state of the object was
 // imported.
 func (c *copier) same(p pair) bool {
 	return p.to != nil && p.to.marked && p.from.version != 0 && p.to.mark.Version == p.from.version &&

@@ -15,17 +15,17 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// Copy copies reports from a source that can't be watched.
+// Copy copies objects from a source that can't be watched.
 type Copy struct {
 	// Kinds of what is copied.
 	Kinds []imports.Kind
-	// Replace makes the destination equal to the source. Otherwise reports that the
+	// Replace makes the destination equal to the source. Otherwise objects that the
 	// destination already has are left alone.
 	Replace bool
 	// Verify only compares.
 	Verify bool
-	// AllowEmpty permits a source without reports. Otherwise that is [ErrEmpty], because
-	// it is usually the wrong source, and Replace would delete all reports.
+	// AllowEmpty permits a source without objects. Otherwise that is [ErrEmpty], because
+	// it is usually the wrong source, and Replace would delete all objects.
 	AllowEmpty bool
 	// Out receives messages, Err progress.
 	Out, Err io.Writer
@@ -33,10 +33,10 @@ type Copy struct {
 	Clock clock.Clock
 }
 
-// ErrEmpty is returned for a source without reports.
-var ErrEmpty = errors.New("the source has no reports of these API groups")
+// ErrEmpty is returned for a source without objects.
+var ErrEmpty = errors.New("the source has no objects of these API groups")
 
-// Database copies the reports of one database into another, with all metadata, and
+// Database copies the objects of one database into another, with all metadata, and
 // compares them. It can be interrupted and called again. Clients of servers on the
 // destination list again, because its resource versions are different ones.
 func (c Copy) Database(ctx context.Context, from, to Place) error {
@@ -61,7 +61,7 @@ func (c Copy) toPlace(ctx context.Context, from reader, to Place) error {
 	return c.run(ctx, from, to.destination(c.retrier()), mode)
 }
 
-// toServer copies into a running server. Reports that clients have changed there since an
+// toServer copies into a running server. Objects that clients have changed there since an
 // earlier copy are left alone.
 func (c Copy) toServer(ctx context.Context, from reader, docket *rest.Config) error {
 	client, err := newClient(docket)
@@ -97,7 +97,7 @@ func (c Copy) run(ctx context.Context, from reader, to destination, mode imports
 	return c.compare(ctx, copiers, mode)
 }
 
-// wantReports returns ErrEmpty if the source has no reports, unless that is allowed.
+// wantReports returns ErrEmpty if the source has no objects, unless that is allowed.
 func (c Copy) wantReports(ctx context.Context, copiers []*copier) error {
 	if c.AllowEmpty {
 		return nil

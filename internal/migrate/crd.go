@@ -21,7 +21,7 @@ import (
 // crdAnnotation is the annotation of CRDs that have the version for the migration.
 const crdAnnotation = "docket.dev/migration"
 
-// crds changes the CRDs of reports.
+// crds changes the CRDs of kinds.
 type crds struct {
 	client dynamic.ResourceInterface
 	retry  *retrier
@@ -72,7 +72,7 @@ func hasVersion(crd *unstructured.Unstructured) bool {
 	return err == nil && slices.ContainsFunc(versions, func(v map[string]any) bool { return v["name"] == migrationVersion })
 }
 
-// checkCRD returns an error, with the remedy, if the reports of a CRD can't be migrated.
+// checkCRD returns an error, with the remedy, if the objects of a CRD can't be migrated.
 func checkCRD(kind imports.Kind, crd *unstructured.Unstructured) error {
 	if strategy, _, _ := unstructured.NestedString(crd.Object, "spec", "conversion", "strategy"); strategy != "" && strategy != "None" {
 		return fmt.Errorf("CustomResourceDefinition %s converts its versions with strategy %s, which the migration doesn't support: set spec.conversion.strategy to None",

@@ -39,7 +39,7 @@ type Options struct {
 	// one into Docket.
 	Switch      bool
 	APIServices []*unstructured.Unstructured
-	// Overwrite permits overwriting reports that the destination already has and that no
+	// Overwrite permits overwriting objects that the destination already has and that no
 	// migration imported.
 	Overwrite bool
 	// Settle is how long to wait until all parts of a control plane have seen a change; 0
@@ -64,7 +64,7 @@ type Crds struct {
 	crds     *crds
 	services *apiServices
 	// inCluster is the custom resources, at the version for the migration; inDocket is the
-	// reports in Docket.
+	// objects in Docket.
 	inCluster *api
 	inDocket  *api
 	retry     *retrier
@@ -246,8 +246,8 @@ func (m *Crds) raiseFloor(ctx context.Context, request imports.FloorRequest) err
 	err := m.inDocket.post(ctx, imports.FloorPath, request, &response)
 	switch {
 	case isNotImplemented(err):
-		m.out.say("Docket keeps its reports in etcd, whose revisions can't be moved, and doesn't hold requests: " +
-			"after the switch, restart clients that watch reports.")
+		m.out.say("Docket keeps its objects in etcd, whose revisions can't be moved, and doesn't hold requests: " +
+			"after the switch, restart clients that watch objects.")
 		return nil
 	case err != nil:
 		return fmt.Errorf("raise the resource versions of Docket: %w", explain(err, "Docket"))
@@ -263,7 +263,7 @@ func isNotImplemented(err error) bool {
 	return errors.As(err, &status) && status.Status().Code == http.StatusNotImplemented
 }
 
-// bar shows progress on the reports of a side until the returned function is called.
+// bar shows progress on the objects of a side until the returned function is called.
 func (m *Crds) bar(ctx context.Context, side *api, kinds []imports.Kind, label string) (stop func(), err error) {
 	total, err := side.count(ctx, kinds)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate moves reports into Docket and back: from the custom resources of a
+// Package migrate moves objects into Docket and back: from the custom resources of a
 // cluster (Crds), from another database (Copy.Database), and from the tables of
 // kyverno/reports-server (ReportsServer). docs/operate/migrate.md is the run-book.
 //
@@ -15,10 +15,10 @@
 // lists again, so that nothing depends on memory. The verification is the same join
 // without imports. State, in a ConfigMap, keeps what has to survive.
 //
-// No report is missing at the switch because the server holds requests from before the
+// No object is missing at the switch because the server holds requests from before the
 // switch until the last event of the source is imported: imports.Hold.
 //
 // The goroutines of a call end before it returns.
 //
-// Imports: reports, store, kit, server/imports. Begin at copy.go.
+// Kinds are given by the caller. Imports: store, kit, server/imports. Begin at copy.go.
 package migrate

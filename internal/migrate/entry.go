@@ -13,17 +13,17 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// entry is a report on one side.
+// entry is an object on one side.
 type entry struct {
 	namespace, name, uid string
 	// version is the resource version; 0 where the side has none.
 	version uint64
-	// mark is valid if marked: the report was imported.
+	// mark is valid if marked: the object was imported.
 	mark   imports.Mark
 	marked bool
 	// finalizers reports whether something waits for its deletion.
 	finalizers bool
-	// object is the whole report as JSON; nil if only metadata was asked for.
+	// object is the whole object as JSON; nil if only metadata was asked for.
 	object json.RawMessage
 }
 
@@ -57,8 +57,8 @@ func parseEntry(data json.RawMessage, whole bool) (*entry, error) {
 	return e, nil
 }
 
-// fingerprint returns the fingerprint of the whole report, by which the two sides are
-// compared. A UID and a creation time that the report lacks are taken from like, unless
+// fingerprint returns the fingerprint of the whole object, by which the two sides are
+// compared. A UID and a creation time that the object lacks are taken from like, unless
 // that is nil: Docket assigned them.
 func (e *entry) fingerprint(kind imports.Kind, scope imports.Scope, like *entry) (string, error) {
 	object, _, err := kind.Decode(e.object)
@@ -81,7 +81,7 @@ func (e *entry) fingerprint(kind imports.Kind, scope imports.Scope, like *entry)
 	return imports.Fingerprint(object, scope)
 }
 
-// item returns the item that imports the report. It has no object if only metadata was read.
+// item returns the item that imports the object. It has no object if only metadata was read.
 func (e *entry) item(kind imports.Kind, known bool) imports.Item {
 	return imports.Item{
 		Group: kind.Group, Resource: kind.Resource,
@@ -89,7 +89,7 @@ func (e *entry) item(kind imports.Kind, known bool) imports.Item {
 	}
 }
 
-// deletion returns the item that deletes the report.
+// deletion returns the item that deletes the object.
 func (e *entry) deletion(kind imports.Kind, version uint64) imports.Item {
 	return imports.Item{
 		Group: kind.Group, Resource: kind.Resource, Version: version,

@@ -10,7 +10,7 @@ import (
 	"iter"
 )
 
-// entries are the reports of one side in the order of their keys, up to the first error.
+// entries are the objects of one side in the order of their keys, up to the first error.
 type entries = iter.Seq2[*entry, error]
 
 // page is one page of a list.
@@ -26,7 +26,7 @@ type page struct {
 
 // pages walks a list: read returns the page for a continue token. Unless version is nil,
 // it receives the resource version of the first page. A list that can't be walked to its end is an error,
-// because a report that is missing from a list may be deleted at the destination.
+// because an object that is missing from a list may be deleted at the destination.
 func pages(read func(token string) (page, error), version *string) entries {
 	return func(yield func(*entry, error) bool) {
 		for token, first := "", true; first || token != ""; first = false {
@@ -34,7 +34,7 @@ func pages(read func(token string) (page, error), version *string) entries {
 			switch {
 			case err != nil:
 			case p.next == "" && p.remaining != nil && *p.remaining > 0:
-				err = fmt.Errorf("the list ends although it has %d more reports", *p.remaining)
+				err = fmt.Errorf("the list ends although it has %d more objects", *p.remaining)
 			case p.next != "" && p.next == token:
 				err = errors.New("the list doesn't advance: two pages have the same continue token")
 			}
@@ -55,10 +55,10 @@ func pages(read func(token string) (page, error), version *string) entries {
 	}
 }
 
-// pair is a report on both sides; nil where a side doesn't have it.
+// pair is an object on both sides; nil where a side doesn't have it.
 type pair struct{ from, to *entry }
 
-// either returns the report of a side that has it.
+// either returns the object of a side that has it.
 func (p pair) either() *entry {
 	if p.from != nil {
 		return p.from

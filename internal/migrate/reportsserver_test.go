@@ -120,7 +120,7 @@ func TestReportsServerWithoutUID(t *testing.T) {
 	migration.Out = &out
 	testkit.NoError(t, migration.ToDatabase(t.Context(), place))
 	first := contents(t, place)["policyreports ns/a"]
-	if !strings.Contains(out.String(), "1 reports had no UID") || !strings.Contains(first, `"uid":"`) {
+	if !strings.Contains(out.String(), "1 objects had no UID") || !strings.Contains(first, `"uid":"`) {
 		t.Errorf("%s\n%s", out.String(), first)
 	}
 	testkit.NoError(t, migration.ToDatabase(t.Context(), place))

@@ -12,12 +12,12 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// reader reads the reports of one side.
+// reader reads the objects of one side.
 type reader interface {
-	// list returns the reports of a kind: whole, or only their metadata. Unless version
+	// list returns the objects of a kind: whole, or only their metadata. Unless version
 	// is nil, it receives the resource version of the list; empty if the side has none.
 	list(ctx context.Context, kind imports.Kind, whole bool, version *string) entries
-	// get returns a whole report, nil if there is none.
+	// get returns a whole object, nil if there is none.
 	get(ctx context.Context, kind imports.Kind, namespace, name string) (*entry, error)
 }
 
@@ -31,11 +31,11 @@ type watcher interface {
 
 // event is an event of a watch.
 type event struct {
-	// entry is the report; nil for a bookmark.
+	// entry is the object; nil for a bookmark.
 	entry *entry
 	// version is the resource version of the event: earlier ones don't follow.
 	version string
-	// deleted and modified say what happened to the report. If neither is set, it was
+	// deleted and modified say what happened to the object. If neither is set, it was
 	// created.
 	deleted, modified bool
 }
@@ -45,16 +45,16 @@ func (e event) item(kind imports.Kind) imports.Item {
 	if e.deleted {
 		return e.entry.deletion(kind, e.entry.version)
 	}
-	// A report that was modified had been imported before.
+	// An object that was modified had been imported before.
 	return e.entry.item(kind, e.modified)
 }
 
-// destination is where reports go. Its resource versions have nothing to do with those
+// destination is where objects go. Its resource versions have nothing to do with those
 // of the source.
 type destination struct {
 	reader
 
-	// scope is the part of a report that can be kept.
+	// scope is the part of an object that can be kept.
 	scope imports.Scope
 	send  func(context.Context, imports.Request) (imports.Response, error)
 	retry *retrier
@@ -105,7 +105,7 @@ func (d destination) write(ctx context.Context, mode imports.Mode, items []impor
 			}
 		}
 		if left = again; len(left) > 0 {
-			return apierrors.NewServiceUnavailable(fmt.Sprintf("%d reports could not be written: %s", len(left), why))
+			return apierrors.NewServiceUnavailable(fmt.Sprintf("%d objects could not be written: %s", len(left), why))
 		}
 		return nil
 	})

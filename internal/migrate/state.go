@@ -42,7 +42,7 @@ type stateData struct {
 	Direction Direction `json:"direction"`
 	// Groups that are being migrated, and how far each of them is.
 	Groups map[string]phase `json:"groups"`
-	// Checkpoints are the revisions of the source up to which reports were imported,
+	// Checkpoints are the revisions of the source up to which objects were imported,
 	// by resource.
 	Checkpoints map[string]string `json:"checkpoints"`
 	// Process identifies the process that owns it.
@@ -175,7 +175,7 @@ func (s *State) advance(ctx context.Context, to phase, groups ...string) error {
 	return s.save(ctx)
 }
 
-// checkpoint returns the resource version of the source up to which the reports of a kind
+// checkpoint returns the resource version of the source up to which the objects of a kind
 // were imported; empty before any was.
 func (s *State) checkpoint(kind imports.Kind) string {
 	s.mu.Lock()

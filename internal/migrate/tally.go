@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// listed is the number of reports that a message names; it counts the rest.
+// listed is the number of objects that a message names; it counts the rest.
 const listed = 20
 
 // tally counts what was imported. Safe for concurrent use.
@@ -39,7 +39,7 @@ func (t *tally) show(bar *progress.Bar) {
 	t.bar = bar
 }
 
-// one counts a report that needed no import.
+// one counts an object that needed no import.
 func (t *tally) one(result imports.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,13 +97,13 @@ func (t *tally) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "Imported: %s\n", strings.Join(parts, ", "))
 	if t.newUIDs > 0 {
-		fmt.Fprintf(w, "%d reports had no UID and were given one.\n", t.newUIDs)
+		fmt.Fprintf(w, "%d objects had no UID and were given one.\n", t.newUIDs)
 	}
 	printList(w, "Changed by clients in the meantime, and left as they are", t.kept)
 	printList(w, "Could not be imported", t.failed)
 	var unknown []string
 	for field, n := range t.unknown {
-		unknown = append(unknown, fmt.Sprintf("%s in %d reports", field, n))
+		unknown = append(unknown, fmt.Sprintf("%s in %d objects", field, n))
 	}
 	slices.Sort(unknown)
 	printList(w, "Fields that these kinds don't have were left out", unknown)
@@ -116,7 +116,7 @@ func (t *tally) failures() error {
 	if len(t.failed) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d reports could not be imported; the first is %s", len(t.failed), t.failed[0])
+	return fmt.Errorf("%d objects could not be imported; the first is %s", len(t.failed), t.failed[0])
 }
 
 func printList(w io.Writer, title string, lines []string) {

@@ -11,15 +11,15 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// ToCluster migrates the reports from Docket back into custom resources: it makes these equal
-// to the reports in Docket and, with Options.Switch, gives the groups back to the cluster and
+// ToCluster migrates the objects from Docket back into custom resources: it makes these equal
+// to the objects in Docket and, with Options.Switch, gives the groups back to the cluster and
 // verifies. It can be interrupted at any time and called again.
 func (m *Crds) ToCluster(ctx context.Context) error {
 	if err := m.begin(ctx, ToCluster); err != nil {
 		return err
 	}
 	if m.state.allDone() {
-		m.out.say("This migration is already done: the reports are in the cluster.")
+		m.out.say("This migration is already done: the objects are in the cluster.")
 		return nil
 	}
 	kinds := m.kinds()
@@ -41,7 +41,7 @@ func (m *Crds) ToCluster(ctx context.Context) error {
 	if err := m.finish(ctx); err != nil {
 		return err
 	}
-	m.out.say("Done: the reports are in the cluster, and Docket answers that they have moved.")
+	m.out.say("Done: the objects are in the cluster, and Docket answers that they have moved.")
 	return nil
 }
 
@@ -64,13 +64,13 @@ func (m *Crds) checkServedByDocket(ctx context.Context) error {
 			return err
 		}
 		if !serving.extension && !m.state.group(g.name).reached(released) {
-			return fmt.Errorf("the cluster itself serves %s: there is nothing to move back, and its reports would be overwritten", g.name)
+			return fmt.Errorf("the cluster itself serves %s: there is nothing to move back, and its objects would be overwritten", g.name)
 		}
 	}
 	return nil
 }
 
-// copyBack makes the custom resources equal to the reports in Docket, and keeps them so until
+// copyBack makes the custom resources equal to the objects in Docket, and keeps them so until
 // the switch.
 func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	// An interrupted migration may have left requests waiting, with much left to copy.
@@ -91,7 +91,7 @@ func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	}
 	m.tally.print(m.options.Out)
 	if !m.options.Switch {
-		m.out.say("The custom resources are equal to the reports in Docket, as of a moment ago. With --switch, the same command makes the cluster serve them again.")
+		m.out.say("The custom resources are equal to the objects in Docket, as of a moment ago. With --switch, the same command makes the cluster serve them again.")
 		return nil
 	}
 	m.out.say("Switching %s back to the cluster. Requests wait for some seconds.", strings.Join(m.names(), ", "))

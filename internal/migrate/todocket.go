@@ -37,7 +37,7 @@ func (m *Crds) ToDocket(ctx context.Context) error {
 	if err := m.finish(ctx); err != nil {
 		return err
 	}
-	m.out.say("Done: the reports are in Docket. Those in etcd are no longer used; --delete-from-cluster deletes them.")
+	m.out.say("Done: the objects are in Docket. Those in etcd are no longer used; --delete-from-cluster deletes them.")
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (m *Crds) prepareDocket(ctx context.Context) error {
 }
 
 // takeHold makes Docket hold requests for a group until everything is copied. If clients
-// already use Docket it is too late for that: they work with the reports in it, and nothing that
+// already use Docket it is too late for that: they work with the objects in it, and nothing that
 // they write is overwritten.
 func (m *Crds) takeHold(ctx context.Context, g group) error {
 	switch m.state.group(g.name) {
@@ -123,7 +123,7 @@ func (m *Crds) takeHold(ctx context.Context, g group) error {
 		return err
 	}
 	if serving.partly {
-		m.out.say("%s is already served by an extension server: reports that clients have changed there are left alone.", g.name)
+		m.out.say("%s is already served by an extension server: objects that clients have changed there are left alone.", g.name)
 		return m.state.advance(ctx, released, g.name)
 	}
 	if err := m.checkEmpty(ctx, g.kinds); err != nil {
@@ -136,7 +136,7 @@ func (m *Crds) takeHold(ctx context.Context, g group) error {
 	return m.state.advance(ctx, held, g.name)
 }
 
-// checkEmpty returns an error if Docket has reports that no migration imported.
+// checkEmpty returns an error if Docket has objects that no migration imported.
 func (m *Crds) checkEmpty(ctx context.Context, kinds []imports.Kind) error {
 	if m.options.Overwrite {
 		return nil
@@ -147,7 +147,7 @@ func (m *Crds) checkEmpty(ctx context.Context, kinds []imports.Kind) error {
 				return err
 			}
 			if !e.marked {
-				return fmt.Errorf("reports that no migration imported are in Docket already: %s such as %s; if they are not needed, --overwrite makes Docket equal to the cluster",
+				return fmt.Errorf("objects that no migration imported are in Docket already: %s such as %s; if they are not needed, --overwrite makes Docket equal to the cluster",
 					kind.GroupResource(), e.key())
 			}
 		}
@@ -188,10 +188,10 @@ func (m *Crds) announce() {
 	}
 	m.tally.print(m.options.Out)
 	if m.options.Switch {
-		m.out.say("All reports are copied. Switching %s to Docket.", strings.Join(waiting, ", "))
+		m.out.say("All objects are copied. Switching %s to Docket.", strings.Join(waiting, ", "))
 		return
 	}
-	m.out.say("All reports are copied, and changes are followed. Switch now: apply the APIServices that `docket bootstrap %s` prints.",
+	m.out.say("All objects are copied, and changes are followed. Switch now: apply the APIServices that `docket bootstrap %s` prints.",
 		strings.Join(waiting, " "))
 }
 

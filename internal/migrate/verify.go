@@ -12,7 +12,7 @@ import (
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
-// Difference says how a report differs between the two sides.
+// Difference says how an object differs between the two sides.
 type Difference string
 
 // The differences. Clients may cause any except the first three after the switch.
@@ -36,16 +36,16 @@ func (d Difference) explained() bool { return d != Missing && d != Differs && d 
 
 // Verification is the result of comparing two sides.
 type Verification struct {
-	// Source and Destination are the numbers of reports; Equal of them have the same
+	// Source and Destination are the numbers of objects; Equal of them have the same
 	// content.
 	Source, Destination, Equal int
-	// Counts are the numbers of differences, and Listed names the reports with an
+	// Counts are the numbers of differences, and Listed names the objects with an
 	// unexplained one.
 	Counts map[Difference]int
 	Listed []string
 }
 
-// add adds the outcome of comparing one report; found is empty if its content is the same.
+// add adds the outcome of comparing one object; found is empty if its content is the same.
 func (v *Verification) add(kind imports.Kind, p pair, found Difference) {
 	if p.from != nil {
 		v.Source++
@@ -70,7 +70,7 @@ func (v *Verification) add(kind imports.Kind, p pair, found Difference) {
 func (v *Verification) OK() bool { return len(v.Listed) == 0 }
 
 func (v *Verification) print(w io.Writer) {
-	fmt.Fprintf(w, "Verified: %d reports at the source, %d at the destination, %d with the same content.\n", v.Source, v.Destination, v.Equal)
+	fmt.Fprintf(w, "Verified: %d objects at the source, %d at the destination, %d with the same content.\n", v.Source, v.Destination, v.Equal)
 	for _, d := range []Difference{ChangedSince, DeletedSince, CreatedSince, DeletedAtSource, Missing, Differs, Extra} {
 		if n := v.Counts[d]; n > 0 {
 			fmt.Fprintf(w, "  %d %s\n", n, d)
@@ -80,13 +80,13 @@ func (v *Verification) print(w io.Writer) {
 }
 
 const (
-	// recheckAttempts is how often a report that differs is compared again: it may be
+	// recheckAttempts is how often an object that differs is compared again: it may be
 	// changing just now.
 	recheckAttempts = 6
 	recheckPause    = 500 * time.Millisecond
 )
 
-// verify compares the two sides report by report, and adds the result to v. switched reports
+// verify compares the two sides object by object, and adds the result to v. switched reports
 // whether clients use the destination.
 func (c *copier) verify(ctx context.Context, v *Verification, switched bool) error {
 	for _, kind := range c.kinds {
@@ -105,7 +105,7 @@ func (c *copier) verify(ctx context.Context, v *Verification, switched bool) err
 	return nil
 }
 
-// comparison compares reports of a kind.
+// comparison compares objects of a kind.
 type comparison struct {
 	*copier
 
@@ -113,7 +113,7 @@ type comparison struct {
 	switched bool
 }
 
-// settled returns how two reports differ. One that has no explanation is read again some
+// settled returns how two objects differ. One that has no explanation is read again some
 // times, because the lists are of different moments.
 func (c *comparison) settled(ctx context.Context, p pair) (Difference, error) {
 	at := p.either()
@@ -134,7 +134,7 @@ func (c *comparison) settled(ctx context.Context, p pair) (Difference, error) {
 	}
 }
 
-// difference returns how two reports differ; empty if they don't.
+// difference returns how two objects differ; empty if they don't.
 func (c *comparison) difference(p pair) (Difference, error) {
 	switch {
 	case p.from == nil && p.to == nil:
@@ -171,7 +171,7 @@ func (c *comparison) difference(p pair) (Difference, error) {
 	return Differs, nil
 }
 
-// Verify compares the two sides without writing any report. It returns an error if they
+// Verify compares the two sides without writing any object. It returns an error if they
 // differ by anything that clients have not done since the switch.
 func (m *Crds) Verify(ctx context.Context) error {
 	state, known, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
@@ -203,7 +203,7 @@ func (m *Crds) verify(ctx context.Context) error {
 	}
 	v.print(m.options.Out)
 	if !v.OK() {
-		return fmt.Errorf("%d reports are not as they should be; the command can be run again", len(v.Listed))
+		return fmt.Errorf("%d objects are not as they should be; the command can be run again", len(v.Listed))
 	}
 	return nil
 }

@@ -55,10 +55,10 @@ func TestMigrate(t *testing.T) {
 	t.Log("into Docket")
 	output := m.run(t, []kill{
 		{after: "", within: 1500 * time.Millisecond},
-		{after: "All reports are copied", within: time.Second},
+		{after: "All objects are copied", within: time.Second},
 		{after: "is served by Docket now", within: 4 * time.Second},
 	}, "--switch", "--api-services", m.services)
-	wantOutput(t, output, "Verified: ", "Done: the reports are in Docket")
+	wantOutput(t, output, "Verified: ", "Done: the objects are in Docket")
 	writers.waitFor(t, 50)
 	wantOutput(t, m.run(t, nil, "--verify"), "Verified: ")
 	m.wantVersions(t, "v1alpha2")
@@ -88,7 +88,7 @@ func TestMigrate(t *testing.T) {
 		{after: "back to the cluster. Requests wait", within: 6 * time.Second},
 		{after: "served by the cluster again", within: 3 * time.Second},
 	}, "--to-cluster", "--switch")
-	wantOutput(t, output, "Verified: ", "Done: the reports are in the cluster")
+	wantOutput(t, output, "Verified: ", "Done: the objects are in the cluster")
 	writers.waitFor(t, 50)
 	reader.check(t)
 	stopWriters()

@@ -101,14 +101,14 @@ func TestWalkMigrate(t *testing.T) {
 	w.follow(migratePage, "Before #2")
 	w.want(fmt.Sprintf("curl --silent --insecure https://localhost:%d/readyz", port), "ok")
 
-	wantOutput(t, w.follow(migratePage, "Copy, switch, verify: one command"), "Imported: 2 created", "Done: the reports are in Docket")
+	wantOutput(t, w.follow(migratePage, "Copy, switch, verify: one command"), "Imported: 2 created", "Done: the objects are in Docket")
 	w.create("c")
 	w.wantReports("a", "b", "c")
-	wantOutput(t, w.follow(migratePage, "Compare again, free the space in etcd"), "2 with the same content", "Deleted 2 reports from the cluster")
+	wantOutput(t, w.follow(migratePage, "Compare again, free the space in etcd"), "2 with the same content", "Deleted 2 objects from the cluster")
 	w.follow(migratePage, "Compare again, free the space in etcd #2")
 	c.WaitAvailable(t)
 	w.want("kubectl explain policyreports.results", "FIELDS")
-	wantOutput(t, w.follow(migratePage, "Back to custom resources"), "Done: the reports are in the cluster")
+	wantOutput(t, w.follow(migratePage, "Back to custom resources"), "Done: the objects are in the cluster")
 	w.wantReports("a", "b", "c")
 }
 
