@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,8 +41,8 @@ var _ watcher = (*api)(nil)
 // api is the objects that an API server serves.
 type api struct {
 	client *rest.RESTClient
-	// version is the API version at which objects of a kind are read and written.
-	version func(imports.Kind) string
+	// version is the API version at which objects are read and written; "" for that of the kind.
+	version string
 	retry   *retrier
 }
 
@@ -65,14 +66,8 @@ func (m marked) RoundTrip(request *http.Request) (*http.Response, error) {
 	return m.RoundTripper.RoundTrip(request)
 }
 
-// realVersion is the API version that clients use.
-func realVersion(kind imports.Kind) string { return kind.Version }
-
-// addedVersion is the API version for the migration.
-func addedVersion(imports.Kind) string { return migrationVersion }
-
 func (a *api) path(kind imports.Kind, namespace, name string) string {
-	path := "/apis/" + kind.Group + "/" + a.version(kind)
+	path := "/apis/" + kind.Group + "/" + cmp.Or(a.version, kind.Version)
 	if namespace != "" {
 		path += "/namespaces/" + namespace
 	}

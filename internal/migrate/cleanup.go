@@ -72,7 +72,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	if known {
 		m.out.say("etcd's database file has %s. The space is free for other objects after its next compaction (5 minutes), and on disk after `etcdctl defrag`.", before)
 	}
-	return m.crds.removeVersions(ctx, kinds)
+	return m.crds.restore(ctx, kinds)
 }
 
 // deleteKind deletes the custom resources of a kind.
@@ -176,12 +176,7 @@ func (m *Crds) abort(ctx context.Context, name string) error {
 		return fmt.Errorf("%s is served by Docket, which does not have all of its objects yet: finish the migration, "+
 			"or give the group back to the cluster first by deleting APIService %s", name, strings.Join(g.services, ", "))
 	}
-	if !serving.partly || m.state.direction() == ToCluster {
-		if err := m.crds.setServed(ctx, g.kinds, !serving.partly); err != nil {
-			return err
-		}
-	}
-	if err := m.crds.removeVersions(ctx, g.kinds); err != nil {
+	if err := m.crds.restore(ctx, g.kinds); err != nil {
 		return err
 	}
 	_, err = m.hold(ctx, imports.NoHold, name)

@@ -56,7 +56,7 @@ func (p clusterPlace) put(ctx context.Context, kind imports.Kind, request *rest.
 	if err := utiljson.Unmarshal(data, &content); err != nil {
 		return err
 	}
-	content["apiVersion"] = kind.Group + "/" + p.version(kind)
+	content["apiVersion"] = kind.Group + "/" + p.version
 	metadata, ok := content["metadata"].(map[string]any)
 	if !ok {
 		return fmt.Errorf("object %s has no metadata", object.GetName())

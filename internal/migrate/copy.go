@@ -68,7 +68,7 @@ func (c Copy) toServer(ctx context.Context, from reader, docket *rest.Config) er
 	if err != nil {
 		return err
 	}
-	to := docketServer(&api{client: client, version: realVersion, retry: c.retrier()})
+	to := docketServer(&api{client: client, retry: c.retrier()})
 	return c.run(ctx, from, to, imports.Tail)
 }
 

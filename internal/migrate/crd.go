@@ -156,24 +156,24 @@ func (c *crds) addVersions(ctx context.Context, kinds []imports.Kind) error {
 	})
 }
 
-// removeVersions removes the version for the migration.
-func (c *crds) removeVersions(ctx context.Context, kinds []imports.Kind) error {
-	return c.change(ctx, kinds, func(_ imports.Kind, crd *unstructured.Unstructured) (bool, error) {
-		if !hasVersion(crd) {
-			return false, nil
-		}
+// restore makes the CRDs what they were before the migration. They may stay beside Docket: an
+// APIService that somebody made goes before the one that kube-apiserver makes for a CRD.
+func (c *crds) restore(ctx context.Context, kinds []imports.Kind) error {
+	return c.change(ctx, kinds, func(kind imports.Kind, crd *unstructured.Unstructured) (bool, error) {
 		list, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 		if err != nil {
 			return false, err
 		}
+		before := len(list)
 		list = slices.DeleteFunc(list, func(v any) bool {
 			version, ok := v.(map[string]any)
 			return ok && version["name"] == migrationVersion
 		})
+		needed := serve(kind, list, true) || len(list) != before
 		annotations := crd.GetAnnotations()
 		delete(annotations, crdAnnotation)
 		crd.SetAnnotations(annotations)
-		return true, unstructured.SetNestedSlice(crd.Object, list, "spec", "versions")
+		return needed, unstructured.SetNestedSlice(crd.Object, list, "spec", "versions")
 	})
 }
 
@@ -184,13 +184,17 @@ func (c *crds) setServed(ctx context.Context, kinds []imports.Kind, served bool)
 		if err != nil {
 			return false, err
 		}
-		needed := false
-		for _, v := range list {
-			version, ok := v.(map[string]any)
-			if name, _ := version["name"].(string); ok && slices.Contains(kind.Versions, name) && version["served"] != served {
-				version["served"], needed = served, true
-			}
-		}
-		return needed, unstructured.SetNestedSlice(crd.Object, list, "spec", "versions")
+		return serve(kind, list, served), unstructured.SetNestedSlice(crd.Object, list, "spec", "versions")
 	})
+}
+
+// serve sets whether those of some versions that Docket serves are served, and reports whether one was changed.
+func serve(kind imports.Kind, versions []any, served bool) (changed bool) {
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if name, _ := version["name"].(string); ok && slices.Contains(kind.Versions, name) && version["served"] != served {
+			version["served"], changed = served, true
+		}
+	}
+	return changed
 }

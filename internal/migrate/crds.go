@@ -111,8 +111,8 @@ func NewCrds(options Options) (*Crds, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.inCluster = &api{client: m.raw, version: addedVersion, retry: m.retry}
-	m.inDocket = &api{client: docket, version: realVersion, retry: m.retry}
+	m.inCluster = &api{client: m.raw, version: migrationVersion, retry: m.retry}
+	m.inDocket = &api{client: docket, retry: m.retry}
 	return m, nil
 }
 
@@ -156,7 +156,7 @@ func (m *Crds) find(ctx context.Context) error {
 		}
 	}
 	if len(m.groups) == 0 {
-		return fmt.Errorf("the cluster has no CustomResourceDefinitions of %s: apply your policy engine's first, "+
+		return fmt.Errorf("the cluster has no CustomResourceDefinitions of %s: apply those of whatever writes the objects first, "+
 			"or choose other groups with --api-groups", strings.Join(missing, ", "))
 	}
 	if len(missing) > 0 {

@@ -122,9 +122,6 @@ func (m *Crds) stopClients(ctx context.Context, kinds []imports.Kind) error {
 // giveBack makes the cluster serve the groups again. First, watches at Docket end with 410
 // while nobody can open one: their clients list next, and that request reaches the cluster.
 func (m *Crds) giveBack(ctx context.Context, c *copier) error {
-	if err := m.crds.setServed(ctx, c.kinds, true); err != nil {
-		return err
-	}
 	if err := m.raiseFloor(ctx, imports.FloorRequest{Force: true}); err != nil {
 		return err
 	}

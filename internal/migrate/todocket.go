@@ -80,7 +80,7 @@ func (m *Crds) finish(ctx context.Context) error {
 	if err := m.state.advance(ctx, done, m.names()...); err != nil {
 		return err
 	}
-	return m.crds.removeVersions(ctx, m.kinds())
+	return m.crds.restore(ctx, m.kinds())
 }
 
 // prepareDocket makes both sides ready for a copy.

@@ -191,7 +191,7 @@ func (m *Crds) Verify(ctx context.Context) error {
 	if err := m.verify(ctx); err != nil || !m.state.allDone() {
 		return err
 	}
-	return m.crds.removeVersions(ctx, m.kinds())
+	return m.crds.restore(ctx, m.kinds())
 }
 
 func (m *Crds) verify(ctx context.Context) error {

@@ -165,12 +165,12 @@ func (m *migration) wantLocal(t *testing.T) {
 	}
 }
 
-// wantVersions wants the CRDs to have these versions only.
+// wantVersions wants the CRDs to have these versions only, all of them served: operators look for them.
 func (m *migration) wantVersions(t *testing.T, want string) {
 	t.Helper()
 	for _, kind := range migratedKinds() {
-		versions := m.cluster.Kubectl(t, "default").Run(t, "get", "crd", kind.Resource+".wgpolicyk8s.io", "-o", "jsonpath={.spec.versions[*].name}")
-		if versions != want {
+		versions := m.cluster.Kubectl(t, "default").Run(t, "get", "crd", kind.Resource+".wgpolicyk8s.io", "-o", "jsonpath={.spec.versions[*].name} {.spec.versions[*].served}")
+		if versions != want+" true" {
 			t.Errorf("CRD of %s has versions %s, want %s", kind.Resource, versions, want)
 		}
 	}
