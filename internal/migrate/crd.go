@@ -51,6 +51,27 @@ func (c *crds) get(ctx context.Context, kind imports.Kind) (crd *unstructured.Un
 	return crd, nil
 }
 
+// of returns the CRDs of a group.
+func (c *crds) of(ctx context.Context, group string) (found []*unstructured.Unstructured, err error) {
+	err = c.retry.do(ctx, "list CRDs", func() error {
+		found = nil
+		list, err := c.client.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if of, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "group"); of == group {
+				found = append(found, &list.Items[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list CustomResourceDefinitions: %w", explain(err, "the cluster"))
+	}
+	return found, nil
+}
+
 // versionsOf returns the versions of a CRD.
 func versionsOf(crd *unstructured.Unstructured) ([]map[string]any, error) {
 	list, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
@@ -156,7 +177,7 @@ func (c *crds) addVersions(ctx context.Context, kinds []imports.Kind) error {
 	})
 }
 
-// restore makes the CRDs what they were before the migration. They may stay beside Docket: an
+// restore gives the CRDs back their earlier state. They may stay beside Docket: an
 // APIService that somebody made goes before the one that kube-apiserver makes for a CRD.
 func (c *crds) restore(ctx context.Context, kinds []imports.Kind) error {
 	return c.change(ctx, kinds, func(kind imports.Kind, crd *unstructured.Unstructured) (bool, error) {

@@ -31,8 +31,10 @@ type Options struct {
 	Cluster, Docket *rest.Config
 	// Groups to migrate.
 	Groups []string
-	// Kinds that Docket can serve.
-	Kinds []imports.Kind
+	// Kinds that each Docket can serve. Of other groups, CRDs of the cluster and definitions of
+	// the server, which Define reads as JSON, say which kinds there are.
+	Kinds  []imports.Kind
+	Define func(definition []byte) (imports.Kind, error)
 	// Namespace of the ConfigMap with the state.
 	Namespace string
 	// Switch makes the migration change the APIServices itself, to APIServices if it is
@@ -120,6 +122,9 @@ func NewCrds(options Options) (*Crds, error) {
 func (m *Crds) look(ctx context.Context, name string) (group, error) {
 	g := group{name: name}
 	known := slices.DeleteFunc(slices.Clone(m.options.Kinds), func(kind imports.Kind) bool { return kind.Group != name })
+	if len(known) == 0 {
+		return m.lookDefined(ctx, name)
+	}
 	g.services = servicesOf(known)
 	for _, kind := range known {
 		crd, err := m.crds.get(ctx, kind)

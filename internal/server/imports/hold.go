@@ -3,6 +3,8 @@
 
 package imports
 
+import "encoding/json"
+
 // Hold is what a server does with requests for the objects of a group while a migration moves
 // them.
 type Hold string
@@ -50,9 +52,20 @@ type FloorResponse struct {
 	Raised bool `json:"raised"`
 }
 
+// DefinitionsRequest asks by which definitions a server judges the objects of groups.
+type DefinitionsRequest struct {
+	Groups []string `json:"groups"`
+}
+
+// DefinitionsResponse has a CustomResourceDefinition for each served kind.
+type DefinitionsResponse struct {
+	Definitions []json.RawMessage `json:"definitions"`
+}
+
 // Paths of the requests.
 const (
-	Path      = "/import"
-	HoldPath  = "/import/hold"
-	FloorPath = "/import/floor"
+	Path            = "/import"
+	HoldPath        = "/import/hold"
+	FloorPath       = "/import/floor"
+	DefinitionsPath = "/import/definitions"
 )
