@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/docket-project/docket/internal/kit/connections"
@@ -19,10 +18,6 @@ import (
 // them: the last one sees it first. held is nil for a database without holds.
 func (c CompletedConfig) buildChain(held *holds) {
 	limits := newBodyLimits(c.Generic.MaxRequestBodyBytes, c.RequestBytesInFlight)
-	var versions []schema.GroupVersion
-	for _, s := range c.served() {
-		versions = append(versions, s.GroupVersion)
-	}
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
 		// After authentication and authorization: strangers can't take the place of users.
 		if held != nil {
@@ -37,7 +32,7 @@ func (c CompletedConfig) buildChain(held *holds) {
 		handler = connections.Count(handler)
 		handler = withReadDeadline(handler)
 		// The checks of all replicas know our answers by a header.
-		return registration.Mark(handler, versions)
+		return registration.Mark(handler, c.served)
 	}
 }
 

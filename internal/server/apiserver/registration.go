@@ -45,7 +45,7 @@ func (o CompletedOptions) applyRegistration(c *Config) (err error) {
 		return nil
 	}
 	c.Registration, err = registration.New(registration.Config{
-		Cluster: c.Generic.ClientConfig, Served: c.served(), Unserved: c.unserved(),
+		Cluster: c.Generic.ClientConfig, Served: c.served, Unserved: c.unserved(),
 		Interval: o.RegistrationCheckInterval, Clock: clock.RealClock{},
 	})
 	if err != nil {

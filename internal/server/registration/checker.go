@@ -41,8 +41,8 @@ type Unserved struct {
 type Config struct {
 	// Cluster is how the cluster's API server is reached.
 	Cluster *rest.Config
-	// Served are the group versions to look for, one of each group.
-	Served []Served
+	// Served returns the group versions to look for now.
+	Served func() []Served
 	// Unserved are group versions that must not be registered.
 	Unserved []Unserved
 	// Interval between checks.
@@ -67,17 +67,15 @@ type Status struct {
 
 // Checker checks periodically how the cluster sees our groups.
 type Checker struct {
-	// looks find what is wrong now, one for each status.
-	looks    []func(context.Context) []Problem
-	interval time.Duration
-	clock    clock.Clock
+	Config
 
-	// found has what the last check of each group found, nil before the first one. Only
-	// Run uses it.
-	found [][]Problem
+	asker *asker
+	// found has what the last check of each group version found. Only Run uses it.
+	found map[schema.GroupVersion][]Problem
 
-	mu       sync.Mutex
-	statuses []Status
+	mu sync.Mutex
+	// known has the statuses of the group versions that were asked for often enough.
+	known map[schema.GroupVersion]Status
 }
 
 // New returns a checker that does nothing until Run.
@@ -89,22 +87,7 @@ func New(config Config) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Checker{
-		interval: config.Interval, clock: config.Clock,
-		found: make([][]Problem, len(config.Served)+len(config.Unserved)),
-	}
-	for _, served := range config.Served {
-		c.add(served.GroupVersion, true, func(ctx context.Context) []Problem { return asker.look(ctx, served) })
-	}
-	for _, other := range config.Unserved {
-		c.add(other.GroupVersion, false, func(ctx context.Context) []Problem { return asker.lookForUnserved(ctx, other) })
-	}
-	return c, nil
-}
-
-func (c *Checker) add(version schema.GroupVersion, served bool, look func(context.Context) []Problem) {
-	c.looks = append(c.looks, look)
-	c.statuses = append(c.statuses, Status{Group: version.Group, Version: version.Version, Served: served, Problems: []Problem{}})
+	return &Checker{Config: config, asker: asker, found: map[schema.GroupVersion][]Problem{}, known: map[schema.GroupVersion]Status{}}, nil
 }
 
 // Run checks until ctx ends, and returns nil then. The first check comes after one interval:
@@ -114,7 +97,7 @@ func (c *Checker) Run(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	timer := c.clock.NewTimer(c.pause())
+	timer := c.Clock.NewTimer(c.pause())
 	defer timer.Stop()
 	for {
 		select {
@@ -128,22 +111,35 @@ func (c *Checker) Run(ctx context.Context) error {
 }
 
 func (c *Checker) pause() time.Duration {
-	return c.interval + time.Duration(jitter*rand.Float64()*float64(c.interval))
+	return c.Interval + time.Duration(jitter*rand.Float64()*float64(c.Interval))
 }
 
-// look checks once. What two checks in a row agree on becomes the status, so that the restart
-// of a replica or of an API server does not count as a change.
+// look checks once.
 func (c *Checker) look(ctx context.Context) {
-	for i, look := range c.looks {
-		now := look(ctx)
-		if ctx.Err() != nil {
-			return // The end of the process says nothing about the cluster.
+	before := c.found
+	c.found = map[schema.GroupVersion][]Problem{}
+	for _, served := range c.Served() {
+		c.judge(ctx, served.GroupVersion, before, true, c.asker.look(ctx, served))
+	}
+	for _, other := range c.Unserved {
+		c.judge(ctx, other.GroupVersion, before, false, c.asker.lookForUnserved(ctx, other))
+	}
+	for version := range before {
+		if _, ok := c.found[version]; !ok && ctx.Err() == nil {
+			c.forget(version) // It is no longer served.
 		}
-		before := c.found[i]
-		c.found[i] = now
-		if before != nil && slices.Equal(reasonsOf(before), reasonsOf(now)) {
-			c.record(i, now)
-		}
+	}
+}
+
+// judge takes what a check found. What two checks in a row agree on becomes the status, so that the
+// restart of a replica or of an API server does not count as a change.
+func (c *Checker) judge(ctx context.Context, version schema.GroupVersion, before map[schema.GroupVersion][]Problem, served bool, now []Problem) {
+	if ctx.Err() != nil {
+		return // The end of the process says nothing about the cluster.
+	}
+	c.found[version] = now
+	if last, ok := before[version]; ok && slices.Equal(reasonsOf(last), reasonsOf(now)) {
+		c.record(version, served, now)
 	}
 }
 
@@ -155,18 +151,44 @@ func reasonsOf(problems []Problem) []Reason {
 	return found
 }
 
-// record makes problems the status of a group, and logs it if that is a change.
-func (c *Checker) record(i int, problems []Problem) {
+// record makes problems the status of a group version, and logs it if that is a change.
+func (c *Checker) record(version schema.GroupVersion, served bool, problems []Problem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	status := &c.statuses[i]
-	news := !status.Known || !slices.Equal(reasonsOf(status.Problems), reasonsOf(problems))
-	if news {
-		tell(*status, problems)
-		status.Known, status.Since = true, metav1.NewTime(c.clock.Now())
+	status := c.status(version, served)
+	if !status.Known || !slices.Equal(reasonsOf(status.Problems), reasonsOf(problems)) {
+		tell(status, problems)
+		status.Known, status.Since = true, metav1.NewTime(c.Clock.Now())
 	}
 	status.Problems = problems
-	measure(status.Group, problems)
+	c.known[version] = status
+	c.measure(version.Group)
+}
+
+func (c *Checker) forget(version schema.GroupVersion) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, version)
+	c.measure(version.Group)
+}
+
+// measure shows the problems of all versions of a group.
+func (c *Checker) measure(group string) {
+	var problems []Problem
+	for version, status := range c.known {
+		if version.Group == group {
+			problems = append(problems, status.Problems...)
+		}
+	}
+	measure(group, problems)
+}
+
+// status returns what is known about a group version.
+func (c *Checker) status(version schema.GroupVersion, served bool) Status {
+	if status, ok := c.known[version]; ok {
+		return status
+	}
+	return Status{Group: version.Group, Version: version.Version, Served: served, Problems: []Problem{}}
 }
 
 // tell writes one line about each change.
@@ -187,7 +209,13 @@ func tell(before Status, problems []Problem) {
 func (c *Checker) Statuses() []Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.Clone(c.statuses)
+	var all []Status
+	for _, served := range c.Served() {
+		all = append(all, c.status(served.GroupVersion, true))
+	}
+	for _, other := range c.Unserved {
+		all = append(all, c.status(other.GroupVersion, false))
+	}
 	for i := range all {
 		all[i].Problems = slices.Clone(all[i].Problems)
 	}

@@ -5,6 +5,8 @@ package registration
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -16,15 +18,13 @@ const (
 	markValue  = "reports"
 )
 
-// Mark adds to handler's answers about the resources of the group versions by what a
+// Mark adds to handler's answers about the resources of served group versions by what a
 // Checker knows that they come from here.
-func Mark(handler http.Handler, versions []schema.GroupVersion) http.Handler {
-	ours := map[string]bool{}
-	for _, version := range versions {
-		ours[versionPath(version)] = true
-	}
+func Mark(handler http.Handler, served func() []Served) http.Handler {
+	const slashes = 3 // /apis/GROUP/VERSION: others, which are nearly all, are not looked up.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if ours[r.URL.Path] {
+		if strings.Count(r.URL.Path, "/") == slashes &&
+			slices.ContainsFunc(served(), func(s Served) bool { return versionPath(s.GroupVersion) == r.URL.Path }) {
 			w.Header().Set(markHeader, markValue)
 		}
 		handler.ServeHTTP(w, r)

@@ -107,8 +107,11 @@ func (a *asker) rivals(ctx context.Context, served Served, versions []string) st
 	var found []string
 	for _, name := range versions {
 		version := schema.GroupVersion{Group: served.Group, Version: name}
-		theirs, _, err := a.resources(ctx, version)
+		theirs, ours, err := a.resources(ctx, version)
 		same := sets.New(served.Resources...)
+		if err == nil && ours {
+			continue // The same objects in another version.
+		}
 		if err == nil {
 			same = same.Intersection(theirs)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,8 @@ type cluster struct {
 	resources map[string][]string
 	// docket is whether our version is answered by a server of reports.
 	docket bool
+	// more are other versions that a server of reports answers.
+	more []string
 	// away answers all with 503.
 	away bool
 	// rounds is how often the group was asked for.
@@ -92,7 +95,7 @@ func (c *cluster) version(w http.ResponseWriter, r *http.Request, version string
 		write(w, list)
 	})
 	if c.docket {
-		registration.Mark(answer, []schema.GroupVersion{{Group: group, Version: ours}}).ServeHTTP(w, r)
+		registration.Mark(answer, served(append(c.more, ours)...)).ServeHTTP(w, r)
 		return
 	}
 	answer.ServeHTTP(w, r)
@@ -115,9 +118,19 @@ type checked struct {
 
 func start(t *testing.T, c *cluster) *checked {
 	t.Helper()
-	return startWith(t, c, registration.Config{Served: []registration.Served{{
-		GroupVersion: schema.GroupVersion{Group: group, Version: ours}, Resources: []string{"policyreports", "clusterpolicyreports"},
-	}}})
+	return startWith(t, c, registration.Config{Served: served(ours)})
+}
+
+// served returns versions of the group that a server has.
+func served(versions ...string) func() []registration.Served {
+	return func() (all []registration.Served) {
+		for _, version := range versions {
+			all = append(all, registration.Served{
+				GroupVersion: schema.GroupVersion{Group: group, Version: version}, Resources: []string{"policyreports", "clusterpolicyreports"},
+			})
+		}
+		return all
+	}
 }
 
 func startWith(t *testing.T, c *cluster, config registration.Config) *checked {
@@ -220,6 +233,38 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestSeveralVersions: a server's own versions are no rivals, each has a status, and what is no longer served has none.
+// As TestShown, it runs before the parallel ones continue.
+func TestSeveralVersions(t *testing.T) {
+	registration.RegisterMetrics()
+	reports := []string{"policyreports"}
+	state := &cluster{versions: []string{"v1", ours}, resources: map[string][]string{ours: reports, "v1": reports}, docket: true, more: []string{"v1"}}
+	var now atomic.Pointer[[]string]
+	now.Store(&[]string{"v1", ours})
+	c := startWith(t, state, registration.Config{Served: func() []registration.Served { return served(*now.Load()...)() }})
+	check := func(what string, want map[string][]registration.Reason, elsewhere float64) {
+		t.Helper()
+		c.round(t)
+		c.round(t)
+		got := map[string][]registration.Reason{}
+		for _, status := range c.Statuses() {
+			got[status.Version] = nil
+			for _, problem := range status.Problems {
+				got[status.Version] = append(got[status.Version], problem.Reason)
+			}
+		}
+		testkit.NoDiff(t, cmp.Diff(want, got), "%s (-want +got)", what)
+		if value := testkit.Must(testutil.GetGaugeMetricValue(registration.Metric().WithLabelValues(group, "elsewhere")))(t); value != elsewhere {
+			t.Errorf("%s: the metric says %v, want %v", what, value, elsewhere)
+		}
+	}
+	check("both are ours", map[string][]registration.Reason{"v1": nil, ours: nil}, 0)
+	state.set(func(c *cluster) { c.more = nil })
+	check("a CRD answers v1", map[string][]registration.Reason{"v1": {registration.Elsewhere}, ours: {registration.Outranked}}, 1)
+	now.Store(&[]string{ours})
+	check("v1 is no longer ours", map[string][]registration.Reason{ours: {registration.Outranked}}, 0)
+}
+
 // TestUnserved: a group version that the server doesn't serve must not be registered for a server of reports.
 func TestUnserved(t *testing.T) {
 	t.Parallel()
@@ -238,7 +283,7 @@ func TestUnserved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startWith(t, test.cluster, registration.Config{Unserved: []registration.Unserved{{
+			c := startWith(t, test.cluster, registration.Config{Served: served(), Unserved: []registration.Unserved{{
 				GroupVersion: schema.GroupVersion{Group: group, Version: ours}, Why: "its reports are in etcd",
 			}}})
 			c.round(t)
