@@ -148,7 +148,10 @@ func isObject(value any) bool {
 }
 
 func asJSON(value any) string {
-	data, _ := json.Marshal(value) // It comes from JSON.
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err.Error() // Not reached: it comes from JSON.
+	}
 	return string(data)
 }
 

@@ -30,7 +30,7 @@ import (
 func (m *migration) all(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}
-	for _, kind := range migratedKinds() {
+	for _, kind := range m.kinds {
 		list := m.list(t, kind)
 		for i := range list.Items {
 			object := &list.Items[i]
@@ -82,7 +82,7 @@ func withoutAssigned(all map[string]map[string]any) map[string]map[string]any {
 func (m *migration) count(t *testing.T) int {
 	t.Helper()
 	n := 0
-	for _, kind := range migratedKinds() {
+	for _, kind := range m.kinds {
 		list := m.list(t, kind)
 		n += len(list.Items)
 	}
@@ -105,7 +105,7 @@ func (m *migration) inEtcd(t *testing.T) int {
 	}
 	// The range of all keys that begin with the prefix.
 	m.etcd(t, "/v3/kv/range", map[string]any{
-		"key": []byte("/registry/wgpolicyk8s.io/"), "range_end": []byte("/registry/wgpolicyk8s.io0"), "count_only": true,
+		"key": []byte("/registry/" + m.group() + "/"), "range_end": []byte("/registry/" + m.group() + "0"), "count_only": true,
 	}, &answer)
 	if answer.Count == "" {
 		return 0
@@ -156,21 +156,25 @@ func (m *migration) etcd(t *testing.T, path string, body, into any) {
 	}
 }
 
-// wantLocal wants the APIService to be the cluster's own again.
-func (m *migration) wantLocal(t *testing.T) {
+// wantLocal wants the APIServices to be the cluster's own again, or those of Docket.
+func (m *migration) wantLocal(t *testing.T, local bool) {
 	t.Helper()
-	service := testkit.Must(m.cluster.Aggregator(t).ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha2.wgpolicyk8s.io", metav1.GetOptions{}))(t)
-	if service.Spec.Service != nil || service.Labels["kube-aggregator.kubernetes.io/automanaged"] != "true" {
-		t.Errorf("the APIService is %+v", service)
+	for _, version := range m.versions {
+		service := testkit.Must(m.cluster.Aggregator(t).ApiregistrationV1().APIServices().Get(t.Context(), version+"."+m.group(), metav1.GetOptions{}))(t)
+		managed := service.Labels["kube-aggregator.kubernetes.io/automanaged"] == "true"
+		if (service.Spec.Service == nil) != local || managed != local {
+			t.Errorf("the APIService is %+v", service)
+		}
 	}
 }
 
-// wantVersions wants the CRDs to have these versions only, all of them served: operators look for them.
-func (m *migration) wantVersions(t *testing.T, want string) {
+// wantVersions wants the CRDs to have the usual versions only, all of them served: operators look for them.
+func (m *migration) wantVersions(t *testing.T) {
 	t.Helper()
-	for _, kind := range migratedKinds() {
-		versions := m.cluster.Kubectl(t, "default").Run(t, "get", "crd", kind.Resource+".wgpolicyk8s.io", "-o", "jsonpath={.spec.versions[*].name} {.spec.versions[*].served}")
-		if versions != want+" true" {
+	want := strings.Join(m.versions, " ") + strings.Repeat(" true", len(m.versions))
+	for _, kind := range m.kinds {
+		versions := m.cluster.Kubectl(t, "default").Run(t, "get", "crd", kind.Resource+"."+m.group(), "-o", "jsonpath={.spec.versions[*].name} {.spec.versions[*].served}")
+		if versions != want {
 			t.Errorf("CRD of %s has versions %s, want %s", kind.Resource, versions, want)
 		}
 	}

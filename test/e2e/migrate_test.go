@@ -50,7 +50,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatalf("it did not wait for the switch:\n%s", output)
 	}
 	m.run(t, nil, "--abort")
-	m.wantVersions(t, "v1alpha2")
+	m.wantVersions(t)
 
 	t.Log("into Docket")
 	output := m.run(t, []kill{
@@ -61,7 +61,7 @@ func TestMigrate(t *testing.T) {
 	wantOutput(t, output, "Verified: ", "Done: the objects are in Docket")
 	writers.waitFor(t, 50)
 	wantOutput(t, m.run(t, nil, "--verify"), "Verified: ")
-	m.wantVersions(t, "v1alpha2")
+	m.wantVersions(t)
 	reader.check(t)
 	m.wantCounts(t, len(before))
 	if diff := cmp.Diff(before, m.all(t)); diff != "" {
@@ -101,13 +101,16 @@ func TestMigrate(t *testing.T) {
 	if have, want := m.inEtcd(t), m.count(t); have != want {
 		t.Errorf("%d reports are in etcd, a list has %d", have, want)
 	}
-	m.wantLocal(t)
+	m.wantLocal(t, true)
 }
 
 // migration is a cluster with custom resources, and a Docket that is not used yet.
 type migration struct {
 	cluster *harness.Cluster
 	replica *harness.Replica
+	// kinds are of one group, which has these served versions.
+	kinds    []sample.Kind
+	versions []string
 	// services is the path of a file with the APIServices of Docket.
 	services string
 	// written are the reports of the test's writers.
@@ -130,25 +133,33 @@ const writtenNamespace = "written"
 
 func newMigration(t *testing.T) *migration {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	m := &migration{cluster: harness.StartCluster(t), random: rand.New(rand.NewPCG(seed, 0))}
-	m.cluster.EnsureNamespace(t, writtenNamespace)
-	for _, kind := range migratedKinds() {
-		m.cluster.Kubectl(t, "default").RunInput(t, crdOf(kind), "create", "-f", "-")
-	}
-	for _, kind := range migratedKinds() {
-		m.cluster.Kubectl(t, "default").Run(t, "wait", "--for=condition=Established", "--timeout=60s",
-			"crd/"+kind.Resource+".wgpolicyk8s.io")
-		if kind.Namespaced {
-			m.written = newReports(t, m.cluster, kind, writtenNamespace)
-		}
-	}
+	m := startMigration(t, migratedKinds(), crdOf, "v1alpha2")
 	m.fill(t)
 	m.replica = m.cluster.Serve(t)
 	m.register(t)
 	return m
 }
+
+// startMigration starts a cluster with the CRDs of kinds.
+func startMigration(t *testing.T, kinds []sample.Kind, crd func(sample.Kind) string, versions ...string) *migration {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	m := &migration{cluster: harness.StartCluster(t), kinds: kinds, versions: versions, random: rand.New(rand.NewPCG(seed, 0))}
+	m.cluster.EnsureNamespace(t, writtenNamespace)
+	for _, kind := range kinds {
+		m.cluster.Kubectl(t, "default").RunInput(t, crd(kind), "create", "-f", "-")
+	}
+	for _, kind := range kinds {
+		m.cluster.Kubectl(t, "default").Run(t, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+kind.Resource+"."+m.group())
+		if kind.Namespaced {
+			m.written = newReports(t, m.cluster, kind, writtenNamespace)
+		}
+	}
+	return m
+}
+
+func (m *migration) group() string { return resourceOf(m.kinds[0]).Group }
 
 // crdOf returns the CRD of a kind, in the form of the published ones.
 func crdOf(kind sample.Kind) string {
@@ -217,7 +228,7 @@ func (m *migration) fill(t *testing.T) {
 	namespaces := map[string]bool{}
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(16)
-	kinds := migratedKinds()
+	kinds := m.kinds
 	// The garbage collector would delete reports about what does not exist.
 	owners := []metav1.OwnerReference{m.owner(t)}
 	for i := range n {
@@ -259,21 +270,24 @@ func (m *migration) client(t *testing.T) dynamic.Interface {
 	return testkit.Must(dynamic.NewForConfig(m.cluster.RESTConfig(t)))(t)
 }
 
-// register makes the Service, and a file with the APIService; it applies nothing else.
+// register makes the Service, and a file with the APIServices; it applies nothing else.
 func (m *migration) register(t *testing.T) {
 	t.Helper()
 	m.cluster.EnsureNamespace(t, harness.Namespace)
 	m.cluster.Kubectl(t, harness.Namespace).Run(t, "create", "service", "externalname", harness.ServiceName, "--external-name", "localhost")
-	service := map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-		"metadata": map[string]any{"name": "v1alpha2.wgpolicyk8s.io"},
-		"spec": map[string]any{
-			"group": "wgpolicyk8s.io", "version": "v1alpha2", "groupPriorityMinimum": bootstrap.GroupPriorityMinimum, "versionPriority": bootstrap.VersionPriority,
-			"caBundle": m.cluster.DocketAuthority(),
-			"service":  map[string]any{"namespace": harness.Namespace, "name": harness.ServiceName, "port": m.replica.Port},
-		},
+	var services []any
+	for _, version := range m.versions {
+		services = append(services, map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+			"metadata": map[string]any{"name": version + "." + m.group()},
+			"spec": map[string]any{
+				"group": m.group(), "version": version, "groupPriorityMinimum": bootstrap.GroupPriorityMinimum, "versionPriority": bootstrap.VersionPriority,
+				"caBundle": m.cluster.DocketAuthority(),
+				"service":  map[string]any{"namespace": harness.Namespace, "name": harness.ServiceName, "port": m.replica.Port},
+			},
+		})
 	}
-	data := testkit.Must(json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{service}}))(t)
+	data := testkit.Must(json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": services}))(t)
 	dir := t.TempDir()
 	m.services = filepath.Join(dir, "services.json")
 	testkit.NoError(t, os.WriteFile(m.services, data, 0o600))
@@ -322,7 +336,7 @@ func (m *migration) run(t *testing.T, kills []kill, arguments ...string) string 
 func (m *migration) runOnce(t *testing.T, k *kill, before string, arguments []string) (output string, killed bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.Docket(t), append([]string{
-		"migrate", "crds", "--kubeconfig", m.cluster.Kubeconfig(), "--api-groups", "wgpolicyk8s.io",
+		"migrate", "crds", "--kubeconfig", m.cluster.Kubeconfig(), "--group", m.group(),
 		"--server", m.replica.URL(), "--server-ca", m.authority(), "--settle", "2s",
 	}, arguments...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
