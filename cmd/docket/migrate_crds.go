@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -20,6 +22,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
 
@@ -68,18 +71,18 @@ type crdsFlags struct {
 
 func newMigrateCrds(p cli.Process) *cobra.Command {
 	f := crdsFlags{options: migrate.Options{
-		Groups: registry.Groups(), Kinds: movable(registry.Groups()), Namespace: bootstrap.DefaultNamespace, Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
+		Groups: registry.Groups(), Kinds: movable(registry.Groups()), Define: apiserver.MovableDefinition, Namespace: bootstrap.DefaultNamespace, Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
 	}}
 	var sections cliflag.NamedFlagSets
 	f.serverFlags.add(sections.FlagSet("connections"))
 	f.add(sections.FlagSet("migration"))
 	command := &cobra.Command{
 		Use:   "crds --server URL [flags]",
-		Short: "Move reports from the custom resources of a cluster into Docket, or back",
-		Long: `Move the reports of a cluster from its custom resources, in etcd, into Docket while
-clients keep working; with --to-cluster, move them back.
+		Short: "Move reports and other custom resources of a cluster into Docket, or back",
+		Long: `Move the custom resources of a cluster from etcd into Docket while clients keep working;
+with --to-cluster, move them back: reports, or with --group what else the server serves.
 
-It copies all reports with their metadata, follows changes, makes requests wait during
+It copies all objects with their metadata, follows changes, makes requests wait during
 the switch until the last change is copied, and compares both sides. Nothing is deleted
 from etcd before --delete-from-cluster. It can be interrupted at any time, even by
 kill -9: run the same command again to continue. docs/operate/migrate.md is the run-book.`,
@@ -91,6 +94,9 @@ kill -9: run the same command again to continue. docs/operate/migrate.md is the 
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --verify
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --delete-from-cluster
 
+  # Another group, which the server serves with --custom-resources
+  docket migrate crds --group example.com --server https://docket.docket-system.svc --server-ca ca.crt --switch --api-services docket.yaml
+
   # Back to custom resources
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --to-cluster --switch`,
 		Args: cli.NoArguments,
@@ -101,13 +107,14 @@ kill -9: run the same command again to continue. docs/operate/migrate.md is the 
 
 func (f *crdsFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.options.Groups, "api-groups", f.options.Groups, "API groups to migrate. Groups without CustomResourceDefinitions are skipped.")
+	fs.StringSliceVar(&f.options.Groups, "group", f.options.Groups, "API groups to migrate, in place of --api-groups: also those that the server serves with --custom-resources.")
 	fs.StringVar(&f.options.Namespace, "namespace", f.options.Namespace, "Namespace of the ConfigMap "+migrate.ConfigMapName+", which keeps the progress of the migration.")
-	fs.BoolVar(&f.toCluster, "to-cluster", false, "Move the reports from Docket back into custom resources.")
+	fs.BoolVar(&f.toCluster, "to-cluster", false, "Move the objects from Docket back into custom resources.")
 	fs.BoolVar(&f.options.Switch, "switch", false, "Change the APIServices when everything is copied. Otherwise the migration waits until you do; with --to-cluster it ends after the copy.")
 	fs.StringVar(&f.services, "api-services", "", "File with the APIServices for --switch: the output of docket bootstrap.")
-	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster even if it has reports that no migration imported.")
+	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster even if it has objects that no migration imported.")
 	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long API servers take to see a change; also replicas of Docket, if it keeps reports in etcd.")
-	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, report by report. Writes no reports.")
+	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, object by object. Writes no objects.")
 	fs.BoolVar(&f.free, "delete-from-cluster", false, "Delete the custom resources of a finished migration, after comparing once more.")
 	fs.BoolVar(&f.abort, "abort", false, "Abort a migration before the switch: undo its changes to CustomResourceDefinitions, and remove its state.")
 }
@@ -125,8 +132,10 @@ func (f *crdsFlags) validate() error {
 	case f.options.Switch && !f.toCluster && f.services == "":
 		return errors.New("--switch needs --api-services: give the file with the output of `docket bootstrap`")
 	}
-	if err := registry.ValidateGroups(f.options.Groups); err != nil {
-		return fmt.Errorf("--api-groups: %w", err)
+	for _, group := range f.options.Groups {
+		if wrong := validation.IsDNS1123Subdomain(group); len(wrong) > 0 {
+			return fmt.Errorf("--group: %q is no API group: %s", group, strings.Join(wrong, "; "))
+		}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (m *Crds) defined(crd, definition *unstructured.Unstructured) (imports.Kind
 	if err := compareDefinitions(crd, definition); err != nil {
 		return imports.Kind{}, err
 	}
-	data, err := definition.MarshalJSON()
+	data, err := json.Marshal(definition.Object)
 	if err != nil {
 		return imports.Kind{}, err
 	}

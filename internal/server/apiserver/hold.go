@@ -24,7 +24,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/imports"
 	"github.com/docket-project/docket/internal/store"
 )
@@ -79,11 +78,11 @@ func newHolds(reports *store.Store, who authorizer.Authorizer, groups func() []s
 }
 
 // obeyHolds returns what makes the server obey the holds in the database; nil for a database that has none.
-func (c CompletedConfig) obeyHolds(reports *store.Store) *holds {
+func (c CompletedConfig) obeyHolds(reports *store.Store, groups func() []string) *holds {
 	if reports == nil {
 		return nil
 	}
-	return newHolds(reports, c.Generic.Authorization.Authorizer, registry.Groups)
+	return newHolds(reports, c.Generic.Authorization.Authorizer, groups)
 }
 
 // run follows the holds until ctx ends. The nil holds have nothing to follow.
@@ -217,12 +216,13 @@ func (h *holds) guard(r *http.Request, group string) (*http.Request, bool) {
 // wrap makes requests for objects obey the holds.
 func (h *holds) wrap(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		group := h.groupOf(r.URL.Path)
-		if group == "" {
+		group := groupOf(r.URL.Path)
+		guarded, free := h.guard(r, group)
+		switch {
+		case group == "", free && guarded == r, !slices.Contains(h.groups(), group):
 			inner.ServeHTTP(w, r)
 			return
-		}
-		if guarded, free := h.guard(r, group); free {
+		case free:
 			inner.ServeHTTP(w, guarded)
 			return
 		}
@@ -296,9 +296,9 @@ func (h *holds) wait(ctx context.Context, group string) imports.Hold {
 }
 
 // groupOf returns the group whose objects a path is about; "" for discovery and for everything else.
-func (h *holds) groupOf(path string) string {
+func groupOf(path string) string {
 	parts := strings.SplitN(strings.TrimPrefix(path, "/apis/"), "/", 3)
-	if !strings.HasPrefix(path, "/apis/") || len(parts) < 3 || parts[2] == "" || !slices.Contains(h.groups(), parts[0]) {
+	if !strings.HasPrefix(path, "/apis/") || len(parts) < 3 || parts[2] == "" {
 		return ""
 	}
 	return parts[0]

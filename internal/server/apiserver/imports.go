@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/server/mux"
@@ -23,24 +25,29 @@ import (
 // importer serves what `docket migrate` asks for. Who may post to a path below
 // /import is decided like for any other path that is no resource.
 type importer struct {
-	importer *imports.Importer
+	server *registry.Server
 	// holds and reports are nil when the database knows neither.
 	holds   *holds
 	reports *store.Store
 }
 
 // installImports adds the paths of imports to a server.
-func installImports(
-	paths *mux.PathRecorderMux, served []*registry.REST, held *holds, reports *store.Store,
-) {
-	storage := storageOf(served)
-	i := &importer{
-		importer: imports.New(storage, storage.Kinds(), imports.Exact, clock.RealClock{}),
-		holds:    held, reports: reports,
-	}
+func installImports(paths *mux.PathRecorderMux, server *registry.Server, held *holds, reports *store.Store) {
+	i := &importer{server: server, holds: held, reports: reports}
 	paths.HandleFunc(imports.Path, handlePost(i.importBatch))
 	paths.HandleFunc(imports.HoldPath, handlePost(i.hold))
 	paths.HandleFunc(imports.FloorPath, handlePost(i.floor))
+	paths.HandleFunc(imports.DefinitionsPath, handlePost(i.definitions))
+}
+
+// groupsOf returns the names of the groups of kinds.
+func groupsOf(kinds []registry.Kind) []string {
+	names := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		names = append(names, kind.GroupVersionKind.Group)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // storageOf returns the storage of what is served, each kind in the version that is stored.
@@ -52,6 +59,30 @@ func storageOf(served []*registry.REST) imports.Storage {
 		}
 	}
 	return found
+}
+
+// MovableDefinition returns what there is to know of the kind of a definition, as JSON, to move its objects.
+func MovableDefinition(data []byte) (movable imports.Kind, err error) {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.Unmarshal(data, definition); err != nil {
+		return movable, err
+	}
+	kinds, err := registry.FromDefinition(definition)
+	if err != nil {
+		return movable, err
+	}
+	versions := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		versions = append(versions, kind.GroupVersionKind.Version)
+		if kind.Stored() {
+			movable = Movable(kind)
+		}
+	}
+	if movable.Decode == nil {
+		return movable, errors.New("spec.versions: the one with storage: true is not served, and objects are moved in it: set served: true")
+	}
+	movable.Versions = versions
+	return movable, nil
 }
 
 // Movable returns what there is to know of a kind to move its objects.
@@ -106,7 +137,22 @@ func decodeBody(w http.ResponseWriter, r *http.Request, request any) error {
 }
 
 func (i *importer) importBatch(r *http.Request, request imports.Request) (imports.Response, error) {
-	return i.importer.Import(r.Context(), request), nil
+	storage := storageOf(i.server.Storages()) // As it is now: kinds may change.
+	return imports.New(storage, storage.Kinds(), imports.Exact, clock.RealClock{}).Import(r.Context(), request), nil
+}
+
+func (i *importer) definitions(_ *http.Request, request imports.DefinitionsRequest) (response imports.DefinitionsResponse, err error) {
+	for _, kind := range i.server.Kinds() {
+		if !kind.Stored() || !slices.Contains(request.Groups, kind.GroupVersionKind.Group) {
+			continue
+		}
+		data, err := json.Marshal(kind.CRD())
+		if err != nil {
+			return response, err
+		}
+		response.Definitions = append(response.Definitions, data)
+	}
+	return response, nil
 }
 
 func (i *importer) hold(r *http.Request, request imports.HoldRequest) (imports.HoldRequest, error) {
@@ -116,7 +162,8 @@ func (i *importer) hold(r *http.Request, request imports.HoldRequest) (imports.H
 	if !request.Hold.Valid() {
 		return request, apierrors.NewBadRequest(fmt.Sprintf("hold: %q is not known", request.Hold))
 	}
-	if err := registry.ValidateChoice(request.Groups, i.holds.groups()); err != nil {
+	// Holds of groups that are no longer served can be ended.
+	if err := registry.ValidateChoice(request.Groups, i.holds.groups()); err != nil && request.Hold != imports.NoHold {
 		return request, apierrors.NewBadRequest("groups: " + err.Error())
 	}
 	return request, i.holds.set(r.Context(), request)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -41,7 +43,7 @@ func TestImportPaths(t *testing.T) {
 	}
 	t.Run("anonymous", func(t *testing.T) {
 		t.Parallel()
-		for _, path := range []string{imports.Path, imports.HoldPath, imports.FloorPath} {
+		for _, path := range []string{imports.Path, imports.HoldPath, imports.FloorPath, imports.DefinitionsPath} {
 			request := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.config.Host+path, strings.NewReader("{}")))(t)
 			response, err := anonymousClient(t, s.Server).Do(request)
 			if err != nil {
@@ -80,6 +82,35 @@ func TestImportOutcomes(t *testing.T) {
 	if stored.GetUID() != "u-1" || stored.GetGeneration() != 5 || stored.GetDeletionTimestamp() == nil ||
 		stored.GetCreationTimestamp().UTC().Year() != 2020 || !strings.HasPrefix(stored.GetAnnotations()[imports.Annotation], "7,") {
 		t.Errorf("stored: %v", stored.Object["metadata"])
+	}
+}
+
+// TestDefinitions: a migration learns by which definitions the server judges objects.
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, "sqlite://"+filepath.Join(t.TempDir(), "a.db"))
+	ask := func(body string) (kinds []imports.Kind) {
+		t.Helper()
+		var response imports.DefinitionsResponse
+		testkit.NoError(t, json.Unmarshal(s.do(t, http.MethodPost, imports.DefinitionsPath, []byte(body)).want(t, http.StatusOK).body, &response))
+		for _, definition := range response.Definitions {
+			kinds = append(kinds, testkit.Must(apiserver.MovableDefinition(definition))(t))
+		}
+		return kinds
+	}
+	if kinds := ask(`{"groups":["example.com"]}`); len(kinds) != 0 {
+		t.Errorf("a group that is not served has %v", kinds)
+	}
+	for _, kind := range ask(`{"groups":["wgpolicyk8s.io","openreports.io"]}`) {
+		object, unknown := testkit.Must2(kind.Decode([]byte(`{"metadata":{"name":"a"},"summary":{"pass":1},"other":1}`)))(t)
+		if object.GetName() != "a" || len(unknown) != 1 || !slices.Equal(kind.Versions, []string{kind.Version}) {
+			t.Errorf("%v: %v, unknown %v", kind, object, unknown)
+		}
+	}
+	_, err := apiserver.MovableDefinition([]byte(`{"spec":{"group":"example.com","names":{"kind":"A","plural":"as"},
+		"versions":[{"name":"v1","storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`))
+	if err == nil || !strings.Contains(err.Error(), "set served: true") {
+		t.Errorf("objects are moved in a version that is not served: %v", err)
 	}
 }
 

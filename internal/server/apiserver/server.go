@@ -84,7 +84,8 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	if c.Certificate != nil {
 		c.Generic.AddReadyzChecks(c.Certificate.check())
 	}
-	held := c.obeyHolds(storeOf(opened))
+	var served *registry.Server
+	held := c.obeyHolds(storeOf(opened), func() []string { return groupsOf(served.Kinds()) })
 	c.buildChain(held)
 	generic, err := c.Generic.Complete().New("docket", delegate)
 	if err != nil {
@@ -93,13 +94,13 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	if err := c.installResults(generic, opened); err != nil {
 		return nil, err
 	}
-	served := registry.NewServer(generic, &c.Generic.Config, c.storage(opened))
+	served = registry.NewServer(generic, &c.Generic.Config, c.storage(opened))
 	custom := newCustomResources(c.CustomResources, registry.KindsOf(c.APIGroups), served, storeOf(opened))
 	if err := custom.load(ctx); err != nil {
 		return nil, fmt.Errorf("--%s: %w", customResourcesFlag, err)
 	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
-	installImports(generic.Handler.NonGoRestfulMux, served.Storages(), held, storeOf(opened))
+	installImports(generic.Handler.NonGoRestfulMux, served, held, storeOf(opened))
 	if c.Registration != nil {
 		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)
 	}

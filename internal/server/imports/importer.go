@@ -115,7 +115,7 @@ func (i *Importer) prepare(mode Mode, item *Item) (*work, error) {
 	resource := schema.GroupResource{Group: item.Group, Resource: item.Resource}
 	kind, ok := i.kinds[resource]
 	if !ok {
-		return nil, fmt.Errorf("%s are not served here (--api-groups)", resource)
+		return nil, fmt.Errorf("%s are not served here (--api-groups, --custom-resources)", resource)
 	}
 	w := &work{kind: kind, mode: mode}
 	if item.Delete != nil {

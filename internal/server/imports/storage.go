@@ -44,7 +44,7 @@ func (s Storage) Kinds() []Kind {
 func (s Storage) at(ctx context.Context, kind Kind, namespace, name string) (stored Stored, key string, err error) {
 	stored, ok := s[kind.GroupResource()]
 	if !ok {
-		return stored, "", apierrors.NewBadRequest(fmt.Sprintf("%s are not served here (--api-groups)", kind.GroupResource()))
+		return stored, "", apierrors.NewBadRequest(fmt.Sprintf("%s are not served here (--api-groups, --custom-resources)", kind.GroupResource()))
 	}
 	key, err = stored.KeyFunc(genericapirequest.WithNamespace(ctx, namespace), name)
 	return stored, key, err
