@@ -98,16 +98,14 @@ func rulesOf(n *node, s *structuralschema.Structural) rules {
 	case integer, number:
 		r.addBounds(n.kind, &rest)
 	case array:
-		r.whole = rest.MinItems != nil
 		r.addSize(&rest.MinItems, &rest.MaxItems)
 	case object:
-		r.whole = rest.MinProperties != nil
 		r.addSize(&rest.MinProperties, &rest.MaxProperties)
 	case unknown, boolean, anything:
 	}
 	if !reflect.DeepEqual(rest, structuralschema.ValueValidation{}) {
 		r.further = true
-		r.whole = r.whole || rest.AnyOf != nil || rest.OneOf != nil || rest.AllOf != nil || rest.Not != nil
+		r.whole = rest.AnyOf != nil || rest.OneOf != nil || rest.AllOf != nil || rest.Not != nil
 	}
 	return r
 }

@@ -27,7 +27,8 @@ type Schema struct {
 
 	published  apiextensionsv1.JSONSchemaProps
 	structural *structuralschema.Structural
-	strategies strategies
+	// full are the strategies of the kind, plain those without rules in CEL.
+	full, plain *strategies
 	// root is the schema as Normalize reads it.
 	root *node
 }
@@ -109,7 +110,7 @@ func build(kind schema.GroupVersionKind, namespaced bool, published apiextension
 	if err := defaulting.PruneDefaults(structural); err != nil {
 		return nil, err
 	}
-	strategies, err := newStrategies(kind, namespaced, &internal, structural, subresources)
+	full, plain, err := newStrategies(kind, namespaced, &internal, structural, subresources)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func build(kind schema.GroupVersionKind, namespaced bool, published apiextension
 	if subresources != nil && subresources.Scale != nil {
 		root.addScale(subresources.Scale)
 	}
-	return &Schema{Kind: kind, published: published, structural: structural, strategies: strategies, root: root}, nil
+	return &Schema{Kind: kind, published: published, structural: structural, full: full, plain: plain, root: root}, nil
 }
 
 // Published returns the schema as a custom resource definition states it. The caller

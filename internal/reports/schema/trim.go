@@ -24,37 +24,41 @@ type trimmer struct {
 	trimmed bool
 }
 
-// trimmed judges content, of which it leaves out much if there are very many problems, if that is enough to refuse it.
-// It judges all if something of old is a problem already, which may be passed over only where it has not changed.
-func (s *Schema) trimmed(content, old map[string]any, judge func(map[string]any) field.ErrorList) field.ErrorList {
-	if s.root.kind != object || s.root.whole {
-		return judge(content)
+// trimmed judges content, from which it leaves out what comes after most problems if the rest is enough to refuse it.
+// Rules in CEL may be about what is left out, and are not asked then. It judges all if something of old is a problem
+// already, which may be passed over only where it has not changed.
+func (s *Schema) trimmed(most int, content, old map[string]any, judge func(*strategies, map[string]any) field.ErrorList) field.ErrorList {
+	if shown := s.trim(most, content); shown != nil && (old == nil || s.problems(old) == 0) {
+		if errs := judge(s.plain, shown); len(errs) > 0 {
+			return errs
+		}
 	}
-	t := trimmer{left: maxProblems}
+	return judge(s.full, content)
+}
+
+// trim returns a copy of content without what comes after most problems, nil if there are not so many.
+func (s *Schema) trim(most int, content map[string]any) map[string]any {
+	if s.root.kind != object || s.root.whole {
+		return nil
+	}
+	t := trimmer{left: most}
 	shown := t.object(s.root, content)
 	if !t.trimmed {
-		return judge(content)
+		return nil
 	}
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		if value, ok := content[name]; ok {
 			shown[name] = value
 		}
 	}
-	if old != nil {
-		before := trimmer{left: maxProblems}
-		if before.object(s.root, old); before.left < maxProblems {
-			return judge(content)
-		}
-	}
-	if errs := judge(shown); slices.ContainsFunc(errs, isBlocking) {
-		return errs
-	}
-	return judge(content)
+	return shown
 }
 
-// isBlocking says whether the library judges the content of an object no further after an error.
-func isBlocking(err *field.Error) bool {
-	return err.Type == field.ErrorTypeRequired || err.Type == field.ErrorTypeNotSupported || err.Type == field.ErrorTypeTypeInvalid
+// problems counts what is wrong with content, as far as it can be seen without the library.
+func (s *Schema) problems(content map[string]any) int {
+	counter := trimmer{left: math.MaxInt}
+	counter.object(s.root, content)
+	return math.MaxInt - counter.left
 }
 
 // value copies a value, whatever it is.
@@ -69,7 +73,7 @@ func (t *trimmer) value(n *node, value any) any {
 		}
 	case array:
 		if items, ok := value.([]any); ok {
-			return t.array(n.items, items)
+			return t.array(n, items)
 		}
 	case text, integer, number, boolean, intOrString:
 		if n.holds(value) {
@@ -82,19 +86,21 @@ func (t *trimmer) value(n *node, value any) any {
 	return value
 }
 
-func (t *trimmer) array(items *node, all []any) []any {
+// array keeps as many items as there must be.
+func (t *trimmer) array(n *node, all []any) []any {
 	kept := make([]any, 0, len(all))
 	for _, item := range all {
-		if t.left <= 0 {
+		if t.left <= 0 && len(kept) >= n.size.low {
 			t.trimmed = true
 			break
 		}
-		kept = append(kept, t.value(items, item))
+		kept = append(kept, t.value(n.items, item))
 	}
 	return kept
 }
 
-// object keeps members that the schema names: without them it could lack one that it must have.
+// object keeps members that the schema names, without which it could lack one that it must have, and as many as there
+// must be.
 func (t *trimmer) object(n *node, members map[string]any) map[string]any {
 	kept := make(map[string]any, len(members))
 	for i := range n.members {
@@ -113,7 +119,7 @@ func (t *trimmer) object(n *node, members map[string]any) map[string]any {
 			kept[name] = members[name] // All others were pruned.
 			continue
 		}
-		if t.left <= 0 {
+		if t.left <= 0 && len(kept) >= n.size.low {
 			t.trimmed = true
 			break
 		}

@@ -21,6 +21,7 @@ import (
 // strategies judge whole objects as kube-apiserver does: they are its own, which say
 // everything about metadata first.
 type strategies struct {
+	kind       schema.GroupVersionKind
 	namespaced bool
 	main       interface {
 		updateValidator
@@ -35,52 +36,81 @@ type updateValidator interface {
 
 func newStrategies(kind schema.GroupVersionKind, namespaced bool, internal *apiextensions.JSONSchemaProps,
 	structural *structuralschema.Structural, subresources *apiextensionsv1.CustomResourceSubresources,
-) (strategies, error) {
+) (full, plain *strategies, err error) {
 	validator, _, err := validation.NewSchemaValidator(internal)
 	if err != nil {
-		return strategies{}, err
+		return nil, nil, err
 	}
 	var known apiextensions.CustomResourceSubresources
 	if subresources != nil {
 		err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(subresources, &known, nil)
 		if err != nil {
-			return strategies{}, err
+			return nil, nil, err
 		}
 	}
 	var statusValidator validation.SchemaValidator
 	if schema, ok := internal.Properties["status"]; ok && known.Status != nil {
 		if statusValidator, _, err = validation.NewSchemaValidator(&schema); err != nil {
-			return strategies{}, err
+			return nil, nil, err
 		}
 	}
-	main := customresource.NewStrategy(nil, namespaced, kind, validator, statusValidator, structural, known.Status, known.Scale, nil)
-	return strategies{namespaced, main, customresource.NewStatusStrategy(main)}, nil
+	build := func(structural *structuralschema.Structural) *strategies {
+		main := customresource.NewStrategy(nil, namespaced, kind, validator, statusValidator, structural, known.Status, known.Scale, nil)
+		return &strategies{kind, namespaced, main, customresource.NewStatusStrategy(main)}
+	}
+	full = build(structural)
+	if without := withoutExpressions(structural); without != nil {
+		return full, build(without), nil
+	}
+	return full, full, nil
+}
+
+// withoutExpressions returns a copy of a schema without rules in CEL, nil if it has none.
+func withoutExpressions(structural *structuralschema.Structural) *structuralschema.Structural {
+	found := false
+	remove := func(rules *structuralschema.ValidationExtensions) bool {
+		had := len(rules.XValidations) > 0
+		found = found || had
+		rules.XValidations = nil
+		return had
+	}
+	without := structural.DeepCopy()
+	(&structuralschema.Visitor{
+		Structural:            func(s *structuralschema.Structural) bool { return remove(&s.ValidationExtensions) },
+		NestedValueValidation: func(n *structuralschema.NestedValueValidation) bool { return remove(&n.ValidationExtensions) },
+	}).Visit(without)
+	if !found {
+		return nil
+	}
+	return without
 }
 
 // Validate says what is wrong with an object, as Coerce left it, except with its metadata, which it must have all the
 // same, but not all of it if there is very much: see maxProblems. With a stored object as old, what is wrong there
 // already and stays is passed over, as far as the library does so.
 func (s *Schema) Validate(ctx context.Context, content, old map[string]any) field.ErrorList {
-	return s.trimmed(content, old, func(content map[string]any) field.ErrorList { return s.judge(ctx, content, old) })
+	return s.trimmed(maxProblems, content, old, func(by *strategies, content map[string]any) field.ErrorList {
+		return by.judge(ctx, content, old)
+	})
 }
 
 // ValidateStatus is Validate for an update of the status subresource.
 func (s *Schema) ValidateStatus(ctx context.Context, content, old map[string]any) field.ErrorList {
-	return s.trimmed(content, old, func(content map[string]any) field.ErrorList {
-		return s.judgeUpdate(ctx, s.strategies.status, content, old)
+	return s.trimmed(maxProblems, content, old, func(by *strategies, content map[string]any) field.ErrorList {
+		return by.judgeUpdate(ctx, by.status, content, old)
 	})
 }
 
-func (s *Schema) judge(ctx context.Context, content, old map[string]any) field.ErrorList {
+func (s *strategies) judge(ctx context.Context, content, old map[string]any) field.ErrorList {
 	if old != nil {
-		return s.judgeUpdate(ctx, s.strategies.main, content, old)
+		return s.judgeUpdate(ctx, s.main, content, old)
 	}
 	object := &unstructured.Unstructured{Object: content}
-	metadata := apivalidation.ValidateObjectMetaAccessor(object, s.strategies.namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
-	return s.without(object, len(metadata), s.strategies.main.Validate(ctx, object))
+	metadata := apivalidation.ValidateObjectMetaAccessor(object, s.namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+	return s.without(object, len(metadata), s.main.Validate(ctx, object))
 }
 
-func (s *Schema) judgeUpdate(ctx context.Context, by updateValidator, content, old map[string]any) field.ErrorList {
+func (s *strategies) judgeUpdate(ctx context.Context, by updateValidator, content, old map[string]any) field.ErrorList {
 	object, stored := &unstructured.Unstructured{Object: content}, &unstructured.Unstructured{Object: old}
 	metadata := apivalidation.ValidateObjectMetaAccessorUpdate(object, stored, metadataPath)
 	return s.without(object, len(metadata), by.ValidateUpdate(ctx, object, stored))
@@ -89,8 +119,8 @@ func (s *Schema) judgeUpdate(ctx context.Context, by updateValidator, content, o
 var metadataPath = field.NewPath("metadata")
 
 // without leaves out the first errors, which are about metadata: the library looks at them if the type is right.
-func (s *Schema) without(object *unstructured.Unstructured, metadata int, errs field.ErrorList) field.ErrorList {
-	if object.GroupVersionKind() != s.Kind {
+func (s *strategies) without(object *unstructured.Unstructured, metadata int, errs field.ErrorList) field.ErrorList {
+	if object.GroupVersionKind() != s.kind {
 		return errs
 	}
 	return errs[metadata:]
