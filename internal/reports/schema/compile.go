@@ -28,7 +28,7 @@ const (
 	number
 	boolean
 	intOrString
-	// anything is a value that is stored as it is.
+	// anything is a value of any type, which is stored as it is but for members and items that the schema knows.
 	anything
 )
 
@@ -92,7 +92,10 @@ func compile(s *structuralschema.Structural, preserved bool) *node {
 		n.addMembers(s, preserved || s.XPreserveUnknownFields)
 	case array:
 		n.items = compile(s.Items, preserved || s.XPreserveUnknownFields)
-	case unknown, text, integer, number, boolean, intOrString, anything:
+	case anything:
+		n.addMembers(s, true)
+		n.items = compile(s.Items, true)
+	case unknown, text, integer, number, boolean, intOrString:
 	}
 	n.rules = rulesOf(n, s)
 	if s.Default.Object != nil {
@@ -107,7 +110,7 @@ func kindOf(s *structuralschema.Structural) valueKind {
 		return unknown
 	case s.XIntOrString && s.Type == "":
 		return intOrString
-	case s.Type == "" && s.XPreserveUnknownFields && s.Properties == nil && s.Items == nil && s.AdditionalProperties == nil:
+	case s.Type == "" && s.XPreserveUnknownFields:
 		return anything
 	}
 	return map[string]valueKind{

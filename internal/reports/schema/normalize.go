@@ -80,60 +80,6 @@ func (w *walker) root(n *node, parts *Parts) bool {
 	return w.next() == 0 && w.at == len(w.data) // Only space may follow.
 }
 
-// next skips space and returns what comes then, 0 at the end.
-func (w *walker) next() byte {
-	for w.at < len(w.data) {
-		switch c := w.data[w.at]; c {
-		case ' ', '\n', '\t', '\r':
-			w.at++
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// more moves behind a member or an item, to the next one. The end is the bracket at which it returns false.
-func (w *walker) more(end byte) (more, ok bool) {
-	switch w.next() {
-	case ',':
-		w.at++
-		return true, w.next() != end
-	case end:
-		return false, true
-	}
-	return false, false
-}
-
-// quoted reads a string, whose quotes it returns too. It returns nil for none, and whether there are no escapes.
-func (w *walker) quoted() (value []byte, plain bool) {
-	if w.next() != '"' {
-		return nil, false
-	}
-	start := w.at
-	for at, plain := start+1, true; ; at += 2 { // An escape, and what it escapes.
-		at = special(w.data, at)
-		switch {
-		case at >= len(w.data):
-			return nil, false
-		case w.data[at] == '"':
-			w.at = at + 1
-			return w.data[start:w.at], plain
-		case w.data[at] != '\\':
-			return nil, false
-		}
-		plain = false
-	}
-}
-
-func (w *walker) word(word string) bool {
-	if !bytes.HasPrefix(w.data[w.at:], []byte(word)) {
-		return false
-	}
-	w.at += len(word)
-	return true
-}
-
 // reserved reads a member of the root that is not part of the body. It returns false, false for what is part of it.
 func (w *walker) reserved(name []byte, parts *Parts) (taken, ok bool) {
 	switch string(name) {
@@ -329,32 +275,32 @@ func (w *walker) value(n *node) bool {
 		return w.number(n)
 	case anything:
 		w.judge(&n.rules, true)
-		return w.anything()
+		return w.anything(n)
 	case unknown:
 	}
 	return false
 }
 
-// anything copies a value that has no schema.
-func (w *walker) anything() bool {
+// anything copies a value of any type.
+func (w *walker) anything(n *node) bool {
 	switch w.next() {
 	case '{':
-		return w.nested(free, (*walker).object)
+		return w.nested(n, (*walker).object)
 	case '[':
-		return w.nested(free, (*walker).array)
+		return w.nested(n, (*walker).array)
 	case '"':
-		return w.text(free)
+		return w.text(n)
 	case 't', 'f':
 		return w.boolean()
 	}
-	return w.number(free)
+	return w.number(n)
 }
 
-func (w *walker) nested(n *node, copy func(*walker, *node) bool) bool {
+func (w *walker) nested(n *node, container func(*walker, *node) bool) bool {
 	if w.depth++; w.depth > maxDepth {
 		return false
 	}
-	ok := copy(w, n)
+	ok := container(w, n)
 	w.depth--
 	return ok
 }

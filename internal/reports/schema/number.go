@@ -27,7 +27,7 @@ func (w *walker) number(n *node) bool {
 		w.judge(&n.rules, value >= n.low && value <= n.high && n.lists(w.out[before:]))
 		return true
 	}
-	if n.kind != number && n != free {
+	if n.kind != number && n.kind != anything {
 		return false
 	}
 	w.judge(&n.rules, n.low == lowest && n.high == highest && n.enum == nil)
@@ -42,7 +42,7 @@ func (w *walker) number(n *node) bool {
 	}
 	before := len(w.out)
 	w.out, err = appendCanonical(w.out, value)
-	return err == nil && bytes.IndexAny(w.out[before:], ".e") >= 0
+	return err == nil && bytes.ContainsAny(w.out[before:], ".e")
 }
 
 // isShort says whether a number that isn't whole is in canonical form for sure: no two numbers of 15 digits are the
@@ -50,7 +50,7 @@ func (w *walker) number(n *node) bool {
 func isShort(text []byte) bool {
 	const digits = 15
 	text = bytes.TrimPrefix(text, []byte("-"))
-	return len(text) <= digits+len(".") && text[len(text)-1] != '0' && bytes.IndexAny(text, "eE") < 0 && !bytes.HasPrefix(text, []byte("0.0000"))
+	return len(text) <= digits+len(".") && text[len(text)-1] != '0' && !bytes.ContainsAny(text, "eE") && !bytes.HasPrefix(text, []byte("0.0000"))
 }
 
 // parseInt is strconv.ParseInt for the text of a whole number in JSON.

@@ -85,6 +85,14 @@ func (w *writer) value(s *structuralschema.Structural) {
 			w.one("1", "80", `"a"`, `"10Gi"`, `"x"`)
 			return
 		}
+		if s.Items != nil && w.IntN(2) == 0 {
+			w.list('[', ']', w.IntN(4), func(int) { w.value(s.Items) })
+			return
+		}
+		if s.Properties != nil && w.IntN(2) == 0 {
+			w.object(s)
+			return
+		}
 		w.any()
 	}
 }
