@@ -8,14 +8,38 @@ import (
 	"fmt"
 	"math"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store/engine"
 )
+
+// Projector returns a function that returns the rows of reports, as [Project], and of objects of other kinds by their
+// mappings. Objects of kinds without one have no rows. The function never fails because of a mapping: what fails is a
+// row.
+func Projector(mappings *mapping.Set) func(runtime.Object) (*engine.Projection, error) {
+	return func(obj runtime.Object) (*engine.Projection, error) {
+		other, ok := obj.(mapping.Object)
+		if !ok {
+			return Project(obj)
+		}
+		kind := obj.GetObjectKind().GroupVersionKind()
+		switch kind.Group {
+		case wgpolicy.GroupName, openreports.GroupName, ephemeral.GroupName, "":
+			return Project(obj)
+		}
+		m := mappings.Of(kind.GroupKind())
+		if m == nil {
+			return nil, nil // No rows is an answer.
+		}
+		return project(m.Report(other), kind.Kind, false)
+	}
+}
 
 // Project returns the rows of a report, and nil without an error for kinds that
 // have none: ephemeral reports are merged into others, so that their results
@@ -61,7 +85,17 @@ type viewer interface {
 	View() (report.Accessor, error)
 }
 
-func project(r report.Accessor, kind string, missing bool) (*engine.Projection, error) {
+// results is what rows are made of.
+type results interface {
+	metav1.Object
+
+	GetScope() *report.ObjectReference
+	GetSource() string
+	GetResults() []report.Result
+	GetSummary() *report.Summary
+}
+
+func project(r results, kind string, missing bool) (*engine.Projection, error) {
 	if missing {
 		return nil, errors.New("project result rows: the report is nil")
 	}
