@@ -48,6 +48,8 @@ type Server struct {
 	// serving is held while kinds change.
 	serving sync.Mutex
 	groups  map[string]*mount
+	// names are those of groups.
+	names atomic.Pointer[[]string]
 }
 
 // mount is where a group is served, for as long as there is one of its name.
@@ -112,6 +114,8 @@ func (s *Server) Serve(served []Kind) error {
 	for _, g := range made {
 		s.put(g)
 	}
+	names := slices.Sorted(maps.Keys(s.groups))
+	s.names.Store(&names)
 	return s.openAPI.set(s.documents())
 }
 
@@ -167,6 +171,14 @@ func (s *Server) remove(name string) {
 	delete(s.groups, name)
 	now.stop()
 	now.destroy()
+}
+
+// Groups returns the names of the groups that are served, in order. They are not to be changed.
+func (s *Server) Groups() []string {
+	if names := s.names.Load(); names != nil {
+		return *names
+	}
+	return nil
 }
 
 // Kinds returns what is served.

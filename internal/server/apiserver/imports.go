@@ -40,15 +40,6 @@ func installImports(paths *mux.PathRecorderMux, server *registry.Server, held *h
 	paths.HandleFunc(imports.DefinitionsPath, handlePost(i.definitions))
 }
 
-// groupsOf returns the names of the groups of kinds.
-func groupsOf(kinds []registry.Kind) []string {
-	names := make([]string, 0, len(kinds))
-	for _, kind := range kinds {
-		names = append(names, kind.GroupVersionKind.Group)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
 
 // storageOf returns the storage of what is served, each kind in the version that is stored.
 func storageOf(served []*registry.REST) imports.Storage {

@@ -85,7 +85,7 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 		c.Generic.AddReadyzChecks(c.Certificate.check())
 	}
 	var served *registry.Server
-	held := c.obeyHolds(storeOf(opened), func() []string { return groupsOf(served.Kinds()) })
+	held := c.obeyHolds(storeOf(opened), func() []string { return served.Groups() })
 	c.buildChain(held)
 	generic, err := c.Generic.Complete().New("docket", delegate)
 	if err != nil {
