@@ -26,7 +26,6 @@ import (
 	"github.com/docket-project/docket/internal/plane/aggregator"
 	"github.com/docket-project/docket/internal/plane/core"
 	"github.com/docket-project/docket/internal/plane/statedir"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
@@ -113,6 +112,7 @@ func (s *Server) chain(checks *owners) error {
 	checks.by.Store(&admit)
 	s.aggregator.SetLocals("core", coreLocals())
 	s.aggregator.SetLocals("reports", s.reportLocals())
+	s.reports.OnChange(func() { s.aggregator.SetLocals("reports", s.reportLocals()) })
 	s.aggregator.WatchCRDs(s.custom.Informers.Apiextensions().V1().CustomResourceDefinitions())
 	return s.addHooks()
 }
@@ -147,15 +147,16 @@ func (s *Server) newCore(storage func(runtime.Codec) generic.RESTOptionsGetter) 
 	return server, core.Install(server, storage, reviews)
 }
 
-// reportLocals are the group versions of the reports, before those of custom resources
+// reportLocals are the group versions of what the server of reports keeps, before those of custom resources
 // of the same groups.
 func (s *Server) reportLocals() []aggregator.Local {
 	var locals []aggregator.Local
-	for _, kind := range registry.Kinds() {
-		if slices.Contains(s.config.Reports.APIGroups, kind.GroupVersionKind.Group) {
-			locals = append(locals, aggregator.Local{
-				GroupVersion: kind.GroupVersion(), GroupPriorityMinimum: bootstrap.GroupPriorityMinimum, VersionPriority: bootstrap.VersionPriority,
-			})
+	for _, kind := range s.reports.Kinds() {
+		local := aggregator.Local{
+			GroupVersion: kind.GroupVersion(), GroupPriorityMinimum: bootstrap.GroupPriorityMinimum, VersionPriority: bootstrap.VersionPriority,
+		}
+		if !slices.Contains(locals, local) {
+			locals = append(locals, local)
 		}
 	}
 	if s.config.Reports.ServesResults() {
@@ -163,7 +164,7 @@ func (s *Server) reportLocals() []aggregator.Local {
 			GroupVersion: resultsv1alpha1.SchemeGroupVersion, GroupPriorityMinimum: bootstrap.GroupPriorityMinimum, VersionPriority: bootstrap.VersionPriority,
 		})
 	}
-	return slices.Compact(locals)
+	return locals
 }
 
 // coreLocals are the group versions of Kubernetes, with the priorities that they have

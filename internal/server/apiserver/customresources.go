@@ -46,6 +46,8 @@ type customResources struct {
 	stored  *store.Resource
 
 	// Only run uses these, after the first load.
+	// changed is called after other kinds are served than before; nil for nobody.
+	changed  func()
 	digest   [sha256.Size]byte
 	served   []*crd
 	database map[string]*crd
@@ -122,6 +124,9 @@ func (c *customResources) load(ctx context.Context) error {
 		return err
 	}
 	c.digest, c.served = digest, definitions
+	if c.changed != nil {
+		c.changed()
+	}
 	return nil
 }
 

@@ -185,6 +185,12 @@ func indexedFields() []string {
 	return names
 }
 
+// Kinds returns what is served now.
+func (s *Server) Kinds() []registry.Kind { return s.custom.server.Kinds() }
+
+// OnChange sets what is called after other kinds are served than before. It is to be called before Run.
+func (s *Server) OnChange(changed func()) { s.custom.changed = changed }
+
 // ObjectsGetter returns what the generic registry needs to keep objects of other kinds
 // beside the reports, encoded with codec.
 func (s *Server) ObjectsGetter(codec runtime.Codec) genericregistry.RESTOptionsGetter {
