@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/docket-project/docket/internal/reports/schema"
@@ -142,12 +141,7 @@ func (o *Object) Validate(ctx context.Context, old *Object) field.ErrorList {
 	if o.Content != nil && o.Content.valid {
 		return nil
 	}
-	return o.judge(old, func(content, before map[string]any) field.ErrorList {
-		if errs := validateType(o.Of.GroupVersionKind, content); len(errs) > 0 {
-			return errs
-		}
-		return o.Of.Schema.Validate(ctx, content, before)
-	})
+	return o.judge(old, func(content, before map[string]any) field.ErrorList { return o.Of.Schema.Validate(ctx, content, before) })
 }
 
 // ValidateStatus says what is wrong with the status.
@@ -176,17 +170,4 @@ func (o *Object) Accept() {
 	if o.Content != nil && !o.Content.valid {
 		o.Content = &Content{json: o.Content.json, valid: true}
 	}
-}
-
-// validateType compares the type that a request states with that of the resource.
-func validateType(kind gvk.GroupVersionKind, content map[string]any) field.ErrorList {
-	version, name := kind.ToAPIVersionAndKind()
-	var errs field.ErrorList
-	if content["kind"] != name {
-		errs = append(errs, field.Invalid(field.NewPath("kind"), content["kind"], "must be "+name))
-	}
-	if content["apiVersion"] != version {
-		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), content["apiVersion"], "must be "+version))
-	}
-	return errs
 }

@@ -4,6 +4,7 @@
 package kinds
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +23,8 @@ type Kind[O any] struct {
 	Categories []string
 	// Namespaced is false for kinds that live outside namespaces.
 	Namespaced bool
+	// List is the kind of a list; empty stands for the kind with "List" after it.
+	List string
 	// New and NewList return an empty object and an empty list.
 	New     func() runtime.Object
 	NewList func() runtime.Object
@@ -51,7 +54,7 @@ func (k Kind[O]) GroupVersionResource() schema.GroupVersionResource {
 
 // ListKind returns the kind of a list of k.
 func (k Kind[O]) ListKind() schema.GroupVersionKind {
-	return k.GroupVersion().WithKind(k.GroupVersionKind.Kind + "List")
+	return k.GroupVersion().WithKind(cmp.Or(k.List, k.GroupVersionKind.Kind+"List"))
 }
 
 // read returns object as what rules, columns and fields take. Anything else is a bug of

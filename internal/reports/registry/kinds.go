@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/reports/kinds"
@@ -39,6 +41,17 @@ func (k Kind) version() *apiextensionsv1.CustomResourceDefinitionVersion {
 		}
 	}
 	return &apiextensionsv1.CustomResourceDefinitionVersion{} // Not reached: the kind was made from one.
+}
+
+// newer returns the newest served version that is not deprecated and newer than the kind's, empty if there is none.
+func (k Kind) newer() string {
+	found := ""
+	for _, v := range k.definition.Spec.Versions {
+		if v.Served && !v.Deprecated && version.CompareKubeAwareVersionStrings(v.Name, cmp.Or(found, k.GroupVersionKind.Version)) > 0 {
+			found = v.Name
+		}
+	}
+	return found
 }
 
 // CRD returns the definition. Those of reports are as the policy engines publish them, without descriptions. The caller
@@ -105,6 +118,7 @@ func newKind(crd *apiextensionsv1.CustomResourceDefinition, of *document.Kind) K
 	return Kind{
 		Kind: kinds.Kind[object]{
 			GroupVersionKind: of.GroupVersionKind,
+			List:             names.ListKind,
 			Resource:         names.Plural,
 			Singular:         names.Singular,
 			ShortNames:       names.ShortNames,

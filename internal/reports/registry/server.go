@@ -232,6 +232,9 @@ func (g *group) warn(info *request.RequestInfo, r *http.Request) {
 		return
 	}
 	text := fmt.Sprintf("%s %s is deprecated", served.kind.GroupVersion(), served.kind.GroupVersionKind.Kind)
+	if newer := served.kind.newer(); newer != "" {
+		text += fmt.Sprintf("; use %s/%s %s", g.name, newer, served.kind.GroupVersionKind.Kind)
+	}
 	if said := served.kind.version().DeprecationWarning; said != nil {
 		text = *said
 	}

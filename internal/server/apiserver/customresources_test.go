@@ -101,7 +101,7 @@ func testCustomResources(t *testing.T, url string) {
 	}
 	ask(t, s, 422, "POST", widgets("v1"), strings.Replace(widget, `"w"`, `"twice"`, 1)+`{"color":"red","ports":[{"name":"x"},{"name":"x"}]}}`)
 	_, header, answer := send(t, s, "GET", widgets("v1beta1")+"/w", "")
-	if !strings.Contains(answer, `"apiVersion":"example.com/v1beta1"`) || !strings.Contains(header.Get("Warning"), "deprecated") {
+	if !strings.Contains(answer, `"apiVersion":"example.com/v1beta1"`) || !strings.Contains(header.Get("Warning"), "Widget is deprecated; use example.com/v1 Widget") {
 		t.Errorf("as v1beta1: %v %s", header, answer)
 	}
 	status := ask(t, s, 200, "PATCH", widgets("v1")+"/w/status", `{"spec":{"color":"green"},"status":{"replicas":2,"conditions":[{"type":"Ready","status":"True"}]}}`,
