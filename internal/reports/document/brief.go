@@ -14,9 +14,16 @@ import (
 	"github.com/docket-project/docket/internal/reports/schema"
 )
 
-// ReadBriefly returns, of an object that is given as it is served, what keep keeps as a tree of Go values, with all of
-// the metadata but managed fields; and the JSON of the metadata, which may be part of what was given.
-func (k *Kind) ReadBriefly(served []byte, keep schema.Paths) (tree map[string]any, metadata []byte, err error) {
+// Brief is the part of an object that lines about it are made of, as JSON.
+type Brief struct {
+	// Metadata may be part of what was read, and has managed fields.
+	Metadata []byte
+	// Body has what was kept.
+	Body []byte
+}
+
+// ReadBriefly returns, of an object that is given as it is served, the metadata and what keep keeps of the body.
+func (k *Kind) ReadBriefly(served []byte, keep schema.Paths) (Brief, error) {
 	metadata, members, ok := splitHead(served)
 	if !ok {
 		return k.readWhole(served)
@@ -25,21 +32,33 @@ func (k *Kind) ReadBriefly(served []byte, keep schema.Paths) (tree map[string]an
 	if !ok {
 		return k.readWhole(served)
 	}
-	if tree, err = schema.Parse(body); err != nil {
-		return k.readWhole(served)
+	return Brief{metadata, body}, nil
+}
+
+// Value returns the JSON at a path of members, nil if there is none.
+func (b Brief) Value(path ...string) []byte {
+	value := b.Body
+	if path[0] == "metadata" {
+		value, path = b.Metadata, path[1:]
 	}
-	meta := map[string]any{}
-	ok = schema.Split(metadata, func(name, value []byte) bool {
-		if string(name) != "managedFields" {
-			meta[string(name)], err = schema.ParseValue(value)
+	for _, name := range path {
+		if value = memberOf(value, name); value == nil {
+			return nil
 		}
-		return err == nil
-	})
-	if !ok {
-		return k.readWhole(served)
 	}
+	return value
+}
+
+// Tree returns all of it as Go values, but managed fields.
+func (b Brief) Tree() (map[string]any, error) {
+	tree, err := schema.Parse(b.Body)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := schema.Parse(b.Metadata)
+	delete(meta, "managedFields")
 	tree["metadata"] = meta
-	return tree, metadata, nil
+	return tree, err
 }
 
 // ReadMetadata returns the JSON of the metadata of an object that is given as it is served.
@@ -47,24 +66,22 @@ func (k *Kind) ReadMetadata(served []byte) ([]byte, error) {
 	if metadata, _, ok := splitHead(served); ok {
 		return metadata, nil
 	}
-	_, metadata, err := k.readWhole(served)
-	return metadata, err
+	read, err := k.readWhole(served)
+	return read.Metadata, err
 }
 
 // readWhole reads what nobody can vouch for without that. A body that is no JSON has nothing to show.
-func (k *Kind) readWhole(served []byte) (tree map[string]any, metadata []byte, err error) {
+func (k *Kind) readWhole(served []byte) (Brief, error) {
 	read := New(k)
 	if _, _, err := (codec{k}).Decode(served, nil, read); err != nil {
-		return nil, nil, err
+		return Brief{}, err
 	}
-	if tree, err = read.content(); err != nil {
-		read.Content = nil
-		if tree, err = read.content(); err != nil {
-			return nil, nil, err
-		}
+	body := read.Body()
+	if _, err := schema.Parse(body); err != nil {
+		body = emptyJSON
 	}
-	metadata, err = marshalMetadata(&read.ObjectMeta)
-	return tree, metadata, err
+	metadata, err := marshalMetadata(&read.ObjectMeta)
+	return Brief{metadata, body}, err
 }
 
 // unread is a value that nobody reads.
@@ -90,11 +107,9 @@ func splitHead(data []byte) (metadata, members []byte, ok bool) {
 
 // Text returns the value of a member of the body as field selectors compare it, "" if there is none.
 func (o *Object) Text(path ...string) string {
-	value := o.Body()
-	for _, name := range path {
-		if value = memberOf(value, name); value == nil {
-			return ""
-		}
+	value := Brief{Body: o.Body()}.Value(path...)
+	if value == nil {
+		return ""
 	}
 	decoded, err := schema.ParseValue(value)
 	if err != nil || decoded == nil {

@@ -55,13 +55,17 @@ func FuzzReadBriefly(f *testing.F) {
 			// What nobody reads briefly may be of any form: reports as they are stored are served without a look at it.
 			return
 		}
-		tree, metadata, err := policyReports().ReadBriefly(served, keep)
+		read, err := policyReports().ReadBriefly(served, keep)
 		if err != nil {
 			t.Fatalf("%s can be read: %v", served, err)
 		}
 		all, err := whole.content()
 		if err != nil {
 			return
+		}
+		tree, err := read.Tree()
+		if err != nil {
+			return // Of what no server stored.
 		}
 		for _, path := range [][]string{{"scope", "kind"}, {"summary"}, {"spec", "summary", "warn"}, {"metadata", "labels"}, {"metadata", "name"}} {
 			want, _, _ := unstructured.NestedFieldNoCopy(all, path...)
@@ -71,12 +75,12 @@ func FuzzReadBriefly(f *testing.F) {
 			}
 		}
 		again, err := policyReports().ReadMetadata(served)
-		if err != nil || !bytes.Equal(again, metadata) {
+		if err != nil || !bytes.Equal(again, read.Metadata) {
 			t.Fatalf("the metadata of %s is %s, %v", served, again, err)
 		}
 		var meta struct{ Name string }
-		if err := stdjson.Unmarshal(metadata, &meta); err != nil || meta.Name != whole.Name {
-			t.Fatalf("the metadata of %s is %s, %v", served, metadata, err)
+		if err := stdjson.Unmarshal(read.Metadata, &meta); err != nil || meta.Name != whole.Name {
+			t.Fatalf("the metadata of %s is %s, %v", served, read.Metadata, err)
 		}
 	})
 }

@@ -141,7 +141,9 @@ func (o *Object) Validate(ctx context.Context, old *Object) field.ErrorList {
 	if o.Content != nil && o.Content.valid {
 		return nil
 	}
-	return o.judge(old, func(content, before map[string]any) field.ErrorList { return o.Of.Schema.Validate(ctx, content, before) })
+	return o.judge(old, func(content, before map[string]any) field.ErrorList {
+		return o.Of.Schema.Validate(ctx, content, before)
+	})
 }
 
 // ValidateStatus says what is wrong with the status.

@@ -12,7 +12,6 @@ import (
 
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1beta1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -133,11 +132,11 @@ func (f tableForm) Empty(meta metav1.ListMeta) ([]byte, error) {
 
 // Item implements document.Form.
 func (f tableForm) Item(served []byte) ([]byte, error) {
-	tree, metadata, err := f.kind.ReadBriefly(served, f.table.keep)
+	read, err := f.kind.ReadBriefly(served, f.table.keep)
 	if err != nil {
 		return nil, err
 	}
-	cells, err := f.table.cells(f.ctx, tree)
+	cells, err := f.table.cells(f.ctx, read)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func (f tableForm) Item(served []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, err := f.object(tree, served, metadata)
+	object, err := f.object(served, read.Metadata)
 	if err != nil {
 		return nil, err
 	}
@@ -153,10 +152,17 @@ func (f tableForm) Item(served []byte) ([]byte, error) {
 }
 
 // object returns the object in a row: all of the report, its metadata or nothing, by the rules of the library.
-func (f tableForm) object(tree map[string]any, served, metadata []byte) ([]byte, error) {
-	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(&unstructured.Unstructured{Object: tree})
-	if err != nil {
-		return nil, err
+func (f tableForm) object(served, metadata []byte) ([]byte, error) {
+	ends := false
+	if bytes.Contains(metadata, []byte(metav1.InitialEventsAnnotationKey)) {
+		read := &metav1.PartialObjectMetadata{}
+		err := json.Unmarshal(metadata, &read.ObjectMeta)
+		if err != nil {
+			return nil, err
+		}
+		if ends, err = storage.HasInitialEventsEndBookmarkAnnotation(read); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case f.options.IncludeObject == metav1.IncludeObject:

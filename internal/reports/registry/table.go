@@ -6,6 +6,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/docket-project/docket/internal/reports/document"
 	schemas "github.com/docket-project/docket/internal/reports/schema"
 )
 
@@ -24,6 +26,14 @@ import (
 type table struct {
 	library rest.TableConvertor
 	keep    schemas.Paths
+	columns []column
+}
+
+// column is a printed column whose cells can mostly be made without the library.
+type column struct {
+	kind string
+	// path of members; nil if the column's expression says more.
+	path []string
 }
 
 var _ rest.TableConvertor = &table{}
@@ -42,7 +52,11 @@ func newTable(kind Kind) (*table, error) {
 	for i := range columns {
 		paths[i] = columns[i].JSONPath
 	}
-	return &table{library, schemas.CompilePaths(paths)}, nil
+	t := &table{library: library, keep: schemas.CompilePaths(paths)}
+	for i := range columns {
+		t.columns = append(t.columns, column{columns[i].Type, schemas.Members(columns[i].JSONPath)})
+	}
+	return t, nil
 }
 
 func ageColumn() apiextensionsv1.CustomResourceColumnDefinition {
@@ -73,11 +87,11 @@ func (t *table) ConvertToTable(ctx context.Context, obj, options runtime.Object)
 		if err != nil {
 			return nil, err
 		}
-		tree, _, err := o.Of.ReadBriefly(served, t.keep)
+		read, err := o.Of.ReadBriefly(served, t.keep)
 		if err != nil {
 			return nil, err
 		}
-		return t.cells(ctx, tree)
+		return t.cells(ctx, read)
 	})
 	return converted, err
 }
@@ -88,10 +102,64 @@ func (t *table) empty(ctx context.Context, options runtime.Object) (*metav1.Tabl
 }
 
 // cells returns the row of an object of which only what the columns read need be there.
-func (t *table) cells(ctx context.Context, tree map[string]any) ([]any, error) {
+func (t *table) cells(ctx context.Context, read document.Brief) ([]any, error) {
+	cells := make([]any, 1, 1+len(t.columns))
+	var ok bool
+	if cells[0], ok = plainCell(typeString, read.Value("metadata", "name")); !ok {
+		return t.librarysCells(ctx, read)
+	}
+	for _, c := range t.columns {
+		if c.path == nil {
+			return t.librarysCells(ctx, read)
+		}
+		cell, ok := plainCell(c.kind, read.Value(c.path...))
+		if !ok {
+			return t.librarysCells(ctx, read)
+		}
+		cells = append(cells, cell)
+	}
+	return cells, nil
+}
+
+func (t *table) librarysCells(ctx context.Context, read document.Brief) ([]any, error) {
+	tree, err := read.Tree()
+	if err != nil {
+		return nil, err
+	}
 	converted, err := t.library.ConvertToTable(ctx, &unstructured.Unstructured{Object: tree}, &metav1.TableOptions{NoHeaders: true})
 	if err != nil {
 		return nil, err
 	}
 	return converted.Rows[0].Cells, nil
+}
+
+// Types of columns.
+const (
+	typeString  = "string"
+	typeInteger = "integer"
+	typeDate    = "date"
+)
+
+// plainCell returns the cell of a value, false if that is the library's business.
+func plainCell(kind string, value []byte) (any, bool) {
+	if value == nil {
+		return nil, true
+	}
+	decoded, err := schemas.ParseValue(value)
+	if err != nil {
+		return nil, false
+	}
+	switch v := decoded.(type) {
+	case string:
+		switch kind {
+		case typeString:
+			return v, true
+		case typeDate:
+			at, err := time.Parse(time.RFC3339, v)
+			return metatable.ConvertToHumanReadableDateType(metav1.NewTime(at)), err == nil
+		}
+	case int64:
+		return v, kind == typeInteger
+	}
+	return nil, false
 }

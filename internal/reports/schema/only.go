@@ -33,6 +33,27 @@ func CompilePaths(jsonPaths []string) Paths {
 	return *root
 }
 
+// Members returns the names that an expression follows from member to member, nil if it says anything else.
+func Members(jsonPath string) []string {
+	parser, err := jsonpath.Parse("path", "{"+jsonPath+"}")
+	if err != nil || len(parser.Root.Nodes) != 1 {
+		return nil
+	}
+	list, ok := parser.Root.Nodes[0].(*jsonpath.ListNode)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, node := range list.Nodes {
+		name, ok := node.(*jsonpath.FieldNode)
+		if !ok || name.Value == "" {
+			return nil
+		}
+		names = append(names, name.Value)
+	}
+	return names
+}
+
 func (p *Paths) add(nodes []jsonpath.Node) {
 	if p.members == nil {
 		return // It is kept as a whole.
