@@ -9,14 +9,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"reflect"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
 
@@ -44,6 +49,10 @@ type customResources struct {
 	fixed   []registry.Kind
 	reports *store.Store
 	stored  *store.Resource
+	// agreement is nil where this is the only process on the database.
+	agreement *agreement
+	// problem is why other definitions are served than the files have; empty if they are not.
+	problem atomic.Pointer[error]
 
 	// Only run uses these, after the first load.
 	// changed is called after other kinds are served than before; nil for nobody.
@@ -51,6 +60,16 @@ type customResources struct {
 	digest   [sha256.Size]byte
 	served   []*crd
 	database map[string]*crd
+}
+
+// ownResource returns where the server keeps objects of its own, which nobody else sees.
+func ownResource(reports *store.Store, name string) *store.Resource {
+	return reports.Resource(store.ResourceConfig{
+		GroupResource: schema.GroupResource{Group: "docket.dev", Resource: name}, Prefix: "/docket.dev/" + name,
+		Codec:       unstructured.UnstructuredJSONScheme,
+		NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
+		NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
+	})
 }
 
 // readDefinitions reads the definitions that a server is to serve.
@@ -81,14 +100,61 @@ func kindsOf(definitions []*crd) ([]registry.Kind, error) {
 func newCustomResources(paths []string, fixed []registry.Kind, server *registry.Server, reports *store.Store) *customResources {
 	c := &customResources{paths: paths, fixed: fixed, server: server, reports: reports, database: map[string]*crd{}}
 	if reports != nil {
-		c.stored = reports.Resource(store.ResourceConfig{
-			GroupResource: schema.GroupResource{Group: "docket.dev", Resource: "definitions"}, Prefix: definitionsPrefix,
-			Codec:       unstructured.UnstructuredJSONScheme,
-			NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
-			NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
-		})
+		c.stored = ownResource(reports, "definitions")
 	}
 	return c
+}
+
+// start serves what the files say, or what is agreed on until [customResources.run] has asked the other replicas.
+func (c *customResources) start(ctx context.Context) error {
+	if len(c.paths) == 0 || c.agreement == nil {
+		return c.load(ctx)
+	}
+	if err := c.readDatabase(ctx); err != nil {
+		return err
+	}
+	if len(c.database) == 0 {
+		return c.load(ctx)
+	}
+	notAsked := errors.New("the other replicas have not been asked for their definitions")
+	c.problem.Store(&notAsked)
+	agreed := slices.SortedFunc(maps.Values(c.database), func(a, b *crd) int { return strings.Compare(a.Name, b.Name) })
+	kinds, err := kindsOf(agreed)
+	if err != nil {
+		return err
+	}
+	if err := c.check(agreed); err != nil {
+		return err
+	}
+	c.served = agreed
+	return c.server.Serve(slices.Concat(c.fixed, kinds))
+}
+
+// check returns an error if the files have definitions that can't take the place of others.
+func (c *customResources) check(before []*crd) error {
+	definitions, err := readDefinitions(c.paths)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, d := range definitions {
+		for _, older := range before {
+			if older.Name == d.Name {
+				errs = append(errs, definition.CheckUpdate(d, older))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ready is the check that this replica serves what its files say.
+func (c *customResources) ready() healthz.HealthChecker {
+	return healthz.NamedCheck("docket-definitions", func(*http.Request) error {
+		if problem := c.problem.Load(); problem != nil {
+			return *problem
+		}
+		return nil
+	})
 }
 
 // load serves what the files say now. On an error everything is as it was.
@@ -152,43 +218,65 @@ func (c *customResources) run(ctx context.Context) error {
 	if len(c.paths) == 0 {
 		return nil
 	}
-	failing := ""
-	say := func(err error) {
-		text := ""
-		if err != nil {
-			text = err.Error()
-			definitionsRefused.Set(1)
-		} else {
-			definitionsRefused.Set(0)
-		}
-		if text != "" && text != failing && ctx.Err() == nil {
-			klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
-		}
-		failing = text
-	}
-	say(c.save(ctx))
+	last := ""
 	ticker := time.NewTicker(definitionsInterval)
 	defer ticker.Stop()
 	for {
+		err := c.look(ctx)
+		if ctx.Err() != nil {
+			return c.leave(context.WithoutCancel(ctx))
+		}
+		switch {
+		case err == nil:
+			last = ""
+			definitionsRefused.Set(0)
+		case err.Error() != last:
+			last = err.Error()
+			definitionsRefused.Set(1)
+			klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
+		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return c.leave(context.WithoutCancel(ctx))
 		case <-ticker.C:
 		}
-		digest, err := definition.Digest(c.paths...)
-		if err == nil && digest == c.digest && failing == "" {
-			continue
-		}
-		if err == nil && digest != c.digest {
-			if err = c.load(ctx); err == nil {
-				klog.InfoS("Serving changed definitions of custom resources", "definitions", len(c.served))
-			}
-		}
-		if err == nil {
-			err = c.save(ctx)
-		}
-		say(err)
 	}
+}
+
+// look takes over what the files say, if it is new and all replicas have it.
+func (c *customResources) look(ctx context.Context) error {
+	digest, err := definition.Digest(c.paths...)
+	if err != nil {
+		return err
+	}
+	if c.agreement != nil {
+		err := c.agreement.ask(ctx, digest, time.Now())
+		if err != nil {
+			c.problem.Store(&err)
+			return err
+		}
+		c.problem.Store(nil)
+	}
+	if digest != c.digest {
+		if err := c.load(ctx); err != nil {
+			return err
+		}
+		klog.InfoS("Serving definitions of custom resources", "definitions", len(c.served))
+	}
+	return c.save(ctx)
+}
+
+// leave tells the other replicas not to wait for this one.
+func (c *customResources) leave(ctx context.Context) error {
+	if c.agreement == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, definitionsInterval)
+	defer cancel()
+	if err := c.agreement.ask(ctx, [sha256.Size]byte{}, time.Now()); err != nil {
+		klog.ErrorS(err, "The other replicas could not be told that this one ends; they wait for it a while", "wait", wishLife)
+	}
+	return nil
 }
 
 // save notes in the database what is served now.

@@ -182,3 +182,43 @@ func TestDefinitionsChange(t *testing.T) {
 		t.Errorf("what the definition between did not know is %v, want that it was kept", got)
 	}
 }
+
+// TestReplicasAgree: a replica with other files than those that are served is not ready and serves what is agreed on,
+// until all replicas have its files.
+func TestReplicasAgree(t *testing.T) {
+	t.Parallel()
+	url := databases()["postgres"](t)
+	first, option := withDefinitions(t)
+	a := startServer(t, url, option)
+	ask(t, a, 201, "POST", widgets("v1"), widget+`{"color":"red"}}`)
+	testkit.Eventually(t, "the definition is in the database", func() bool { return definitionsReady(t, a) == "" })
+	second, other := withDefinitions(t)
+	changed := []byte(strings.ReplaceAll(string(testkit.Must(os.ReadFile(second))(t)), "weight: {type: number}", "grade: {type: string, default: A}"))
+	testkit.NoError(t, os.WriteFile(second, changed, 0o600))
+	b := runUnready(t, testkit.Must(newServer(t.Context(), url, other))(t))
+	testkit.Eventually(t, "the second replica says that the first has other definitions", func() bool {
+		return strings.Contains(definitionsReady(t, b), "has other definitions")
+	})
+	if got := at(t, ask(t, b, 200, "GET", widgets("v1")+"/w", ""), "spec", "grade"); got != nil {
+		t.Errorf("the second replica serves its own definition: grade %v", got)
+	}
+	if problem := definitionsReady(t, a); problem != "" {
+		t.Errorf("the first replica: %s", problem)
+	}
+	testkit.NoError(t, os.WriteFile(first, changed, 0o600))
+	for _, s := range []*testServer{a, b} {
+		testkit.Eventually(t, "both serve the new definition", func() bool {
+			return definitionsReady(t, s) == "" && at(t, ask(t, s, 200, "GET", widgets("v1")+"/w", ""), "spec", "grade") == "A"
+		})
+	}
+}
+
+// definitionsReady returns why a server is not ready because of definitions, "" if it is.
+func definitionsReady(t *testing.T, s *testServer) string {
+	t.Helper()
+	code, _, text := send(t, s, "GET", "/readyz/docket-definitions", "")
+	if code == http.StatusOK {
+		return ""
+	}
+	return text
+}

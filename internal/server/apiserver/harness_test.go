@@ -66,6 +66,14 @@ func startServer(t testing.TB, databaseURL string, change ...func(*apiserver.Opt
 // runServer runs a server until the test ends.
 func runServer(t testing.TB, server *apiserver.Server) *testServer {
 	t.Helper()
+	s := runUnready(t, server)
+	s.waitReady(t)
+	return s
+}
+
+// runUnready is runServer for a server that may not become ready.
+func runUnready(t testing.TB, server *apiserver.Server) *testServer {
+	t.Helper()
 	s := &testServer{Server: server, config: clientConfig(server)}
 	stop := testkit.Run(t, "the server", server.Run)
 	s.stop = func() {
@@ -75,7 +83,6 @@ func runServer(t testing.TB, server *apiserver.Server) *testServer {
 	t.Cleanup(s.stop)
 	s.http = testkit.Must(rest.HTTPClientFor(s.config))(t)
 	s.client = testkit.Must(dynamic.NewForConfigAndClient(s.config, s.http))(t)
-	s.waitReady(t)
 	return s
 }
 

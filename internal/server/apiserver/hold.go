@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -64,13 +63,8 @@ type holds struct {
 }
 
 func newHolds(reports *store.Store, who authorizer.Authorizer, groups func() []string) *holds {
-	resource := schema.GroupResource{Group: "docket.dev", Resource: "holds"}
 	return &holds{
-		storage: reports.Resource(store.ResourceConfig{
-			GroupResource: resource, Prefix: "/docket.dev/holds", Codec: unstructured.UnstructuredJSONScheme,
-			NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
-			NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
-		}),
+		storage:    ownResource(reports, "holds"),
 		groups:     groups,
 		authorizer: who,
 		changed:    make(chan struct{}),

@@ -40,7 +40,6 @@ func installImports(paths *mux.PathRecorderMux, server *registry.Server, held *h
 	paths.HandleFunc(imports.DefinitionsPath, handlePost(i.definitions))
 }
 
-
 // storageOf returns the storage of what is served, each kind in the version that is stored.
 func storageOf(served []*registry.REST) imports.Storage {
 	found := imports.Storage{}

@@ -96,8 +96,14 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	}
 	served = registry.NewServer(generic, &c.Generic.Config, c.storage(opened))
 	custom := newCustomResources(c.CustomResources, registry.KindsOf(c.APIGroups), served, storeOf(opened))
-	if err := custom.load(ctx); err != nil {
+	if !database.IsFile(c.DatabaseURL) && custom.stored != nil {
+		custom.agreement = newAgreement(ownResource(storeOf(opened), "wishes"))
+	}
+	if err := custom.start(ctx); err != nil {
 		return nil, fmt.Errorf("--%s: %w", customResourcesFlag, err)
+	}
+	if err := generic.AddReadyzChecks(custom.ready()); err != nil {
+		return nil, err
 	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, served, held, storeOf(opened))

@@ -187,3 +187,9 @@ func parse(rawURL string) (*url.URL, error) {
 	}
 	return nil, fmt.Errorf("unknown database scheme %q: "+urlForm, u.Scheme)
 }
+
+// IsFile reports whether a URL is of a database that one process has for itself.
+func IsFile(rawURL string) bool {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	return strings.EqualFold(scheme, schemeSQLite)
+}
