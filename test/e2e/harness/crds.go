@@ -23,25 +23,21 @@ import (
 
 // CRDs returns a CustomResourceDefinition for each kind that Docket serves, with a
 // complete schema, as the policy engines install them.
-func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+func CRDs() []*apiextensionsv1.CustomResourceDefinition {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, kind := range registry.Kinds() {
-		crd, err := kind.CRD()
-		if err != nil {
-			return nil, err
-		}
+		crd := kind.CRD()
 		// Groups that end in k8s.io are protected; the published CRDs say this.
 		crd.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, a test"}
 		crds = append(crds, crd)
 	}
-	return crds, nil
+	return crds
 }
 
 // InstallCRDs installs the CRDs and waits until the cluster has accepted them.
 func (c *Cluster) InstallCRDs(t testing.TB) {
 	t.Helper()
-	crds := testkit.Must(CRDs())(t)
-	c.Install(t, crds)
+	c.Install(t, CRDs())
 }
 
 // removeTimeout is how long a CRD may be there after it was deleted: on a busy machine more than 30 s, as the tests of
@@ -55,12 +51,8 @@ const touchInterval = 10 * time.Second
 // RemoveCRDs deletes the CRDs with all their objects, and returns when they are gone.
 func (c *Cluster) RemoveCRDs(t testing.TB) {
 	t.Helper()
-	crds, err := CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
 	client := c.Extensions(t).ApiextensionsV1().CustomResourceDefinitions()
-	for _, crd := range crds {
+	for _, crd := range CRDs() {
 		if err := client.Delete(t.Context(), crd.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
