@@ -193,7 +193,7 @@ func Digest(paths ...string) (digest [sha256.Size]byte, err error) {
 			if err != nil {
 				return digest, err
 			}
-			fmt.Fprintf(sum, "%q %d\n", file, len(data))
+			fmt.Fprintf(sum, "%q %d\n", filepath.Base(file), len(data))
 			_, _ = sum.Write(data) // A hash never fails.
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	resultsv1alpha1 "github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kit/connections"
 	"github.com/docket-project/docket/internal/reports/kinds"
+	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results/resultsapi"
 	"github.com/docket-project/docket/internal/server/frontproxy"
 	"github.com/docket-project/docket/internal/server/namespaces"
@@ -50,6 +51,8 @@ type Config struct {
 	APIGroups []string
 	// CustomResources are files and folders with definitions of further kinds.
 	CustomResources []string
+	// kinds returns what is served now; nil before there is a server.
+	kinds func() []registry.Kind
 	// DatabaseURL and Database say where reports are kept.
 	DatabaseURL string
 	Database    database.Options

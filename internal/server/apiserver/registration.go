@@ -6,6 +6,7 @@ package apiserver
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -54,14 +55,20 @@ func (o CompletedOptions) applyRegistration(c *Config) (err error) {
 	return nil
 }
 
-// served are the group versions of this server, with their resources: those of reports, and that of results.
+// served are the group versions of this server, with their resources: those of reports and of definitions as they are
+// now, and that of results.
 func (c *Config) served() []registration.Served {
+	kinds := registry.KindsOf(c.APIGroups)
+	if c.kinds != nil {
+		kinds = c.kinds()
+	}
+	return c.servedOf(kinds)
+}
+
+func (c *Config) servedOf(kinds []registry.Kind) []registration.Served {
 	var all []registration.Served
-	for _, kind := range registry.Kinds() {
+	for _, kind := range kinds {
 		version := kind.GroupVersion()
-		if !slices.Contains(c.APIGroups, version.Group) {
-			continue
-		}
 		i := slices.IndexFunc(all, func(s registration.Served) bool { return s.GroupVersion == version })
 		if i < 0 {
 			i = len(all)
@@ -69,6 +76,7 @@ func (c *Config) served() []registration.Served {
 		}
 		all[i].Resources = append(all[i].Resources, kind.Resource)
 	}
+	slices.SortStableFunc(all, func(a, b registration.Served) int { return strings.Compare(a.Group, b.Group) })
 	if c.ServesResults() {
 		all = append(all, registration.Served{GroupVersion: v1alpha1.SchemeGroupVersion, Resources: resultsapi.Resources()})
 	}
@@ -84,10 +92,10 @@ func (c *Config) unserved() []registration.Unserved {
 	return []registration.Unserved{{GroupVersion: v1alpha1.SchemeGroupVersion, Why: why}}
 }
 
-// groups are the API groups of this server.
+// groups are the API groups of reports and results.
 func (c *Config) groups() []string {
 	var groups []string
-	for _, s := range c.served() {
+	for _, s := range c.servedOf(registry.KindsOf(c.APIGroups)) {
 		groups = append(groups, s.Group)
 	}
 	return groups

@@ -105,6 +105,7 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	if err := generic.AddReadyzChecks(custom.ready()); err != nil {
 		return nil, err
 	}
+	c.kinds = served.Kinds
 	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, served, held, storeOf(opened))
 	if c.Registration != nil {
