@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -41,7 +42,8 @@ func newMigrateDatabase(p cli.Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "database --from URL --database URL",
 		Short: "Copy the reports of one database into another, such as SQLite into PostgreSQL",
-		Long: `Copy the reports of one database into another, with all metadata, and compare them.
+		Long: `Copy the reports and other custom resources of one database into another, with all
+metadata, and compare them.
 
 It can be interrupted at any time and run again to continue. Reports that the
 destination already has are left alone unless --replace is given. The source must exist
@@ -67,10 +69,10 @@ and have reports, unless --allow-empty is given.`,
 }
 
 func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.StorageOptions) error {
-	return withPlace(ctx, "--from", from, func(source migrate.Place) error {
-		return withPlace(ctx, "--database", to, func(destination migrate.Place) error {
-			what.Kinds = destination.Storage.Kinds()
-			return explainEmpty(what.Database(ctx, source, destination))
+	return withReports(ctx, "--from", from, nil, func(source *apiserver.Reports) error {
+		return withReports(ctx, "--database", to, source.Definitions, func(destination *apiserver.Reports) error {
+			what.Kinds = source.Storage().Kinds()
+			return explainEmpty(what.Database(ctx, placeOf(source), placeOf(destination)))
 		})
 	})
 }
@@ -85,14 +87,25 @@ func explainEmpty(err error) error {
 
 // withPlace opens the database of a flag for the duration of a call.
 func withPlace(ctx context.Context, flag string, storage *apiserver.StorageOptions, f func(migrate.Place) error) error {
-	reports, err := apiserver.OpenReports(ctx, storage)
+	return withReports(ctx, flag, storage, nil, func(reports *apiserver.Reports) error { return f(placeOf(reports)) })
+}
+
+func placeOf(reports *apiserver.Reports) migrate.Place {
+	return migrate.Place{Store: reports.Store, Storage: reports.Storage()}
+}
+
+// withReports is withPlace for what may have objects of further definitions.
+func withReports(ctx context.Context, flag string, storage *apiserver.StorageOptions,
+	definitions []*apiextensionsv1.CustomResourceDefinition, f func(*apiserver.Reports) error,
+) error {
+	reports, err := apiserver.OpenReports(ctx, storage, definitions...)
 	if errors.Is(err, engine.ErrMissing) {
 		return cli.Usage(fmt.Errorf("%s: %w", flag, err))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
-	return errors.Join(f(migrate.Place{Store: reports.Store, Storage: reports.Storage()}), reports.Close())
+	return errors.Join(f(reports), reports.Close())
 }
 
 func newMigrateReportsServer(p cli.Process) *cobra.Command {

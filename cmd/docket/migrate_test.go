@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,8 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/reports/definition"
 	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
@@ -54,4 +61,41 @@ func TestMigrateNothing(t *testing.T) {
 			t.Errorf("%s was made: %v", name, err)
 		}
 	}
+}
+
+// TestMigrateDefinitions: objects of further definitions are copied from one database to another, with the definitions.
+func TestMigrateDefinitions(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	open := func(name string, definitions ...*apiextensionsv1.CustomResourceDefinition) *apiserver.Reports {
+		t.Helper()
+		storage := apiserver.NewStorageOptions()
+		storage.Database = "sqlite://" + filepath.Join(folder, name)
+		return testkit.Must(apiserver.OpenReports(t.Context(), storage, definitions...))(t)
+	}
+	widgets := schema.GroupResource{Group: "example.com", Resource: "widgets"}
+	from := open("from.db", testkit.Must(definition.Read("../../internal/server/apiserver/testdata/widgets.yaml"))(t)...)
+	kind := from.Storage()[widgets].Kind
+	object, _ := testkit.Must2(kind.Decode([]byte(`{"metadata":{"name":"a","namespace":"ns","uid":"u","generation":3,
+		"creationTimestamp":"2020-01-02T03:04:05Z"},"spec":{"size":2},"status":{"ready":true}}`)))(t)
+	testkit.NoError(t, from.Storage().Create(t.Context(), kind, object))
+	testkit.NoError(t, from.Close())
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, more := range []string{"", "--verify"} {
+		args := []string{"migrate", "database", "--from", "sqlite://" + filepath.Join(folder, "from.db"), "--database", "sqlite://" + filepath.Join(folder, "to.db")}
+		if more != "" {
+			args = append(args, more)
+		}
+		output, err := docket(ctx, t, args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(output), "1 objects at the source, 1 at the destination, 1 with the same content") {
+			t.Fatalf("%v: %s", err, output)
+		}
+	}
+	to := open("to.db")
+	copied := testkit.Must(to.Storage().Get(t.Context(), kind, "ns", "a"))(t)
+	copied.SetResourceVersion("")
+	testkit.NoDiff(t, cmp.Diff(testkit.Must(json.Marshal(object))(t), testkit.Must(json.Marshal(copied))(t)), "copied (-source +destination)")
+	testkit.NoError(t, to.Close())
 }

@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiserver/pkg/registry/generic"
 
 	"github.com/docket-project/docket/internal/reports/registry"
@@ -24,6 +27,8 @@ import (
 type Reports struct {
 	// Store keeps the reports.
 	Store *store.Store
+	// Definitions are those of other objects in the database.
+	Definitions []*apiextensionsv1.CustomResourceDefinition
 
 	opened []*registry.REST
 	engine engine.Engine
@@ -31,9 +36,9 @@ type Reports struct {
 	run    errgroup.Group
 }
 
-// OpenReports opens a database as a server does. Close must be called. A database
-// that only one process may use must not be in use.
-func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error) {
+// OpenReports opens a database as a server does, for reports and for objects of definitions: those that the database
+// has, and others that are added to it. Close must be called. A database that only one process may use must not be in use.
+func OpenReports(ctx context.Context, storage *StorageOptions, others ...*apiextensionsv1.CustomResourceDefinition) (*Reports, error) {
 	if storage.Cluster == ClusterAuto {
 		return nil, fmt.Errorf("--cluster: %q is for servers; give the UID of the cluster's kube-system namespace", ClusterAuto)
 	}
@@ -45,16 +50,47 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	getter := reports.RESTOptionsGetter(nil, results.Project)
-	served, err := registry.Open(registry.KindsOf(storage.APIGroups), func(registry.Kind) generic.RESTOptionsGetter { return getter })
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	r := &Reports{Store: reports, opened: served, engine: opened}
+	r := &Reports{Store: reports, engine: opened}
 	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
 	r.run.Go(func() error { return reports.Run(runCtx) })
+	if err := r.open(ctx, storage, others); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return r, nil
+}
+
+// open opens the storages of all kinds.
+func (r *Reports) open(ctx context.Context, storage *StorageOptions, others []*crd) error {
+	custom := newCustomResources(nil, nil, nil, r.Store)
+	if err := custom.readDatabase(ctx); err != nil {
+		return err
+	}
+	for _, d := range others {
+		if custom.database[d.Name] != nil {
+			continue
+		}
+		custom.database[d.Name] = d
+		if storage.Existing {
+			continue // Nothing is written to it.
+		}
+		if err := custom.put(ctx, d); err != nil {
+			return err
+		}
+	}
+	r.Definitions = slices.Collect(maps.Values(custom.database))
+	kinds, err := kindsOf(r.Definitions)
+	if err != nil {
+		return err
+	}
+	reports, objects := r.Store.RESTOptionsGetter(nil, results.Project), r.Store.ObjectsGetter(nil)
+	r.opened, err = registry.Open(slices.Concat(registry.KindsOf(storage.APIGroups), kinds), func(kind registry.Kind) generic.RESTOptionsGetter {
+		if kind.Report() {
+			return reports
+		}
+		return objects
+	})
+	return err
 }
 
 // Storage is where the reports are read and written, below the API.
