@@ -13,7 +13,6 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/progress"
-	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/imports"
@@ -61,8 +60,8 @@ On PostgreSQL, servers may keep running meanwhile.`,
 			var bar *progress.Bar
 			defer func() { bar.Done() }()
 			storage.Existing = true
-			return withPlace(command.Context(), "--database", storage, func(place migrate.Place) error {
-				return place.Store.RebuildResults(command.Context(), func(done, total int64) {
+			return withReports(command.Context(), "--database", storage, func(reports *apiserver.Reports) error {
+				return reports.Store.RebuildResults(command.Context(), func(done, total int64) {
 					if bar == nil {
 						bar = progress.New(p.ErrOut, total, "result rows")
 					}

@@ -69,11 +69,11 @@ and have reports, unless --allow-empty is given.`,
 }
 
 func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.StorageOptions) error {
-	return withReports(ctx, "--from", from, nil, func(source *apiserver.Reports) error {
-		return withReports(ctx, "--database", to, source.Definitions, func(destination *apiserver.Reports) error {
+	return withReports(ctx, "--from", from, func(source *apiserver.Reports) error {
+		return withReports(ctx, "--database", to, func(destination *apiserver.Reports) error {
 			what.Kinds = source.Storage().Kinds()
 			return explainEmpty(what.Database(ctx, placeOf(source), placeOf(destination)))
-		})
+		}, source.Definitions...)
 	})
 }
 
@@ -85,18 +85,13 @@ func explainEmpty(err error) error {
 	return err
 }
 
-// withPlace opens the database of a flag for the duration of a call.
-func withPlace(ctx context.Context, flag string, storage *apiserver.StorageOptions, f func(migrate.Place) error) error {
-	return withReports(ctx, flag, storage, nil, func(reports *apiserver.Reports) error { return f(placeOf(reports)) })
-}
-
 func placeOf(reports *apiserver.Reports) migrate.Place {
 	return migrate.Place{Store: reports.Store, Storage: reports.Storage()}
 }
 
-// withReports is withPlace for what may have objects of further definitions.
+// withReports opens the database of a flag for the duration of a call, also for objects of definitions.
 func withReports(ctx context.Context, flag string, storage *apiserver.StorageOptions,
-	definitions []*apiextensionsv1.CustomResourceDefinition, f func(*apiserver.Reports) error,
+	f func(*apiserver.Reports) error, definitions ...*apiextensionsv1.CustomResourceDefinition,
 ) error {
 	reports, err := apiserver.OpenReports(ctx, storage, definitions...)
 	if errors.Is(err, engine.ErrMissing) {
@@ -163,8 +158,8 @@ func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server s
 		return cli.Usage(errors.Join(errs...))
 	}
 	to.Existing = what.Verify
-	return withPlace(ctx, "--database", to, func(place migrate.Place) error {
-		if err := explainEmpty(what.ToDatabase(ctx, place)); err != nil {
+	return withReports(ctx, "--database", to, func(reports *apiserver.Reports) error {
+		if err := explainEmpty(what.ToDatabase(ctx, placeOf(reports))); err != nil {
 			return fmt.Errorf("reports-server: %w", err)
 		}
 		return nil

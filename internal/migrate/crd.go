@@ -35,33 +35,17 @@ func newCRDs(client dynamic.Interface, retry *retrier) *crds {
 
 func crdName(kind imports.Kind) string { return kind.GroupResource().String() }
 
-// get returns the CRD of a kind, nil if there is none.
-func (c *crds) get(ctx context.Context, kind imports.Kind) (crd *unstructured.Unstructured, err error) {
-	err = c.retry.do(ctx, "read CRDs", func() (err error) {
-		crd, err = c.client.Get(ctx, crdName(kind), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			crd = nil
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read CustomResourceDefinition %s: %w", crdName(kind), explain(err, "the cluster"))
-	}
-	return crd, nil
-}
-
-// of returns the CRDs of a group.
-func (c *crds) of(ctx context.Context, group string) (found []*unstructured.Unstructured, err error) {
-	err = c.retry.do(ctx, "list CRDs", func() error {
-		found = nil
+// of returns the CRDs of a group by their names.
+func (c *crds) of(ctx context.Context, group string) (map[string]*unstructured.Unstructured, error) {
+	found := map[string]*unstructured.Unstructured{}
+	err := c.retry.do(ctx, "list CRDs", func() error {
 		list, err := c.client.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for i := range list.Items {
 			if of, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "group"); of == group {
-				found = append(found, &list.Items[i])
+				found[list.Items[i].GetName()] = &list.Items[i]
 			}
 		}
 		return nil

@@ -32,9 +32,9 @@ type Options struct {
 	// Groups to migrate.
 	Groups []string
 	// Kinds that each Docket can serve. Of other groups, CRDs of the cluster and definitions of
-	// the server, which Define reads as JSON, say which kinds there are.
+	// the server, which Define reads, say which kinds there are.
 	Kinds  []imports.Kind
-	Define func(definition []byte) (imports.Kind, error)
+	Define func(definition map[string]any) (imports.Kind, error)
 	// Namespace of the ConfigMap with the state.
 	Namespace string
 	// Switch makes the migration change the APIServices itself, to APIServices if it is
@@ -122,15 +122,16 @@ func NewCrds(options Options) (*Crds, error) {
 func (m *Crds) look(ctx context.Context, name string) (group, error) {
 	g := group{name: name}
 	known := slices.DeleteFunc(slices.Clone(m.options.Kinds), func(kind imports.Kind) bool { return kind.Group != name })
-	if len(known) == 0 {
-		return m.lookDefined(ctx, name)
+	crds, err := m.crds.of(ctx, name)
+	switch {
+	case err != nil:
+		return g, err
+	case len(known) == 0 && len(crds) > 0:
+		return m.lookDefined(ctx, name, crds)
 	}
 	g.services = servicesOf(known)
 	for _, kind := range known {
-		crd, err := m.crds.get(ctx, kind)
-		if err != nil {
-			return g, err
-		}
+		crd := crds[crdName(kind)]
 		if crd == nil {
 			continue
 		}

@@ -4,14 +4,16 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/docket-project/docket/internal/server/imports"
 )
@@ -19,51 +21,37 @@ import (
 // lookDefined returns a group whose kinds the CRDs of the cluster say. Docket has to serve the same
 // kinds by equal definitions: the switch moves whole versions of a group, and what one side would
 // leave out of an object must be the same as on the other.
-func (m *Crds) lookDefined(ctx context.Context, name string) (group, error) {
+func (m *Crds) lookDefined(ctx context.Context, name string, crds map[string]*unstructured.Unstructured) (group, error) {
 	g := group{name: name}
-	crds, err := m.crds.of(ctx, name)
-	if err != nil || len(crds) == 0 {
-		return g, err
-	}
 	definitions, err := m.definitions(ctx, name)
 	if err != nil {
 		return g, err
 	}
-	for _, crd := range crds {
-		definition, ok := definitions[crd.GetName()]
-		if !ok {
-			return g, fmt.Errorf("the server does not serve %s, which the cluster has a CustomResourceDefinition of: "+
-				"give it to the server with --custom-resources, or delete it from the cluster", crd.GetName())
+	for missing := range definitions {
+		if crds[missing] == nil {
+			return g, fmt.Errorf("the cluster has no CustomResourceDefinition %s, which the server serves: apply it to the cluster, "+
+				"or take it from the server's --custom-resources", missing)
 		}
-		delete(definitions, crd.GetName())
-		kind, err := m.defined(crd, definition)
+	}
+	for _, crd := range slices.Sorted(maps.Keys(crds)) {
+		if definitions[crd] == nil {
+			return g, fmt.Errorf("the server does not serve %s, which the cluster has a CustomResourceDefinition of: "+
+				"give it to the server with --custom-resources, or delete it from the cluster", crd)
+		}
+		if err := compareDefinitions(crds[crd], definitions[crd]); err != nil {
+			return g, err
+		}
+		kind, err := m.options.Define(definitions[crd].Object)
 		if err != nil {
+			return g, fmt.Errorf("definition %s of the server: %w", crd, err)
+		}
+		if err := checkCRD(kind, crds[crd]); err != nil {
 			return g, err
 		}
 		g.kinds = append(g.kinds, kind)
 	}
-	for missing := range definitions {
-		return g, fmt.Errorf("the cluster has no CustomResourceDefinition %s, which the server serves: apply it to the cluster, "+
-			"or take it from the server's --custom-resources", missing)
-	}
 	g.services = servicesOf(g.kinds)
 	return g, nil
-}
-
-// defined returns the kind of a CRD and of the server's definition, which have to be equal.
-func (m *Crds) defined(crd, definition *unstructured.Unstructured) (imports.Kind, error) {
-	if err := compareDefinitions(crd, definition); err != nil {
-		return imports.Kind{}, err
-	}
-	data, err := json.Marshal(definition.Object)
-	if err != nil {
-		return imports.Kind{}, err
-	}
-	kind, err := m.options.Define(data)
-	if err != nil {
-		return kind, fmt.Errorf("definition %s of the server: %w", crd.GetName(), err)
-	}
-	return kind, checkCRD(kind, crd)
 }
 
 // definitions returns the server's definitions of a group, by name.
@@ -78,91 +66,65 @@ func (m *Crds) definitions(ctx context.Context, name string) (map[string]*unstru
 	}
 	found := map[string]*unstructured.Unstructured{}
 	for _, definition := range response.Definitions {
-		var object unstructured.Unstructured
-		if err := json.Unmarshal(definition, &object.Object); err != nil {
+		object := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(definition, &object.Object); err != nil {
 			return nil, fmt.Errorf("definitions of the server: %w", err)
 		}
-		found[object.GetName()] = &object
+		found[object.GetName()] = object
 	}
 	return found, nil
 }
 
 // compareDefinitions returns an error that names what differs in the definitions of a kind, with the
-// remedy. Whether a version is served, its columns and descriptions have no effect on what is stored.
+// remedy. Whether a version is served, its columns and descriptions have no effect on stored objects.
 func compareDefinitions(crd, definition *unstructured.Unstructured) error {
-	parts := func(of *unstructured.Unstructured) (map[string]any, error) {
-		versions, err := versionsOf(of)
-		found := map[string]any{}
-		for _, version := range versions {
-			if name, _ := version["name"].(string); name != migrationVersion {
-				found[name] = map[string]any{
-					"storage": version["storage"], "schema": version["schema"], "subresources": version["subresources"],
-				}
-			}
+	inCluster, err := leaves(crd)
+	if err != nil {
+		return err
+	}
+	inDocket, err := leaves(definition)
+	if err != nil {
+		return err
+	}
+	paths := slices.Sorted(maps.Keys(inCluster))
+	paths = slices.AppendSeq(paths, maps.Keys(inDocket)) // Those that only Docket has.
+	for _, path := range paths {
+		if one, other := inCluster[path], inDocket[path]; one != other {
+			return fmt.Errorf("CustomResourceDefinition %s: %s is %s in the cluster and %s in Docket: give the server the definition of the cluster with --custom-resources",
+				crd.GetName(), path, cmp.Or(one, "absent"), cmp.Or(other, "absent"))
 		}
-		scope, _, _ := unstructured.NestedString(of.Object, "spec", "scope")
-		kind, _, _ := unstructured.NestedString(of.Object, "spec", "names", "kind")
-		return map[string]any{"scope": scope, "names": map[string]any{"kind": kind}, "versions": found}, err
-	}
-	inCluster, err := parts(crd)
-	if err != nil {
-		return err
-	}
-	inDocket, err := parts(definition)
-	if err != nil {
-		return err
-	}
-	if path, one, other := difference("spec", inCluster, inDocket); path != "" {
-		return fmt.Errorf("CustomResourceDefinition %s: %s is %s in the cluster and %s in Docket: "+
-			"give the server the definition of the cluster with --custom-resources", crd.GetName(), path, shown(one), shown(other))
 	}
 	return nil
 }
 
-// difference returns where two trees of JSON differ first, and the values there; "" if they are equal.
-func difference(path string, one, other any) (at, inOne, inOther string) {
-	a, _ := one.(map[string]any)
-	b, _ := other.(map[string]any)
-	if a == nil || b == nil {
-		if inOne, inOther = asJSON(one), asJSON(other); inOne != inOther {
-			return path, inOne, inOther
-		}
-		return "", "", ""
+// leaves returns the values in a definition that have an effect on stored objects, by path.
+func leaves(definition *unstructured.Unstructured) (map[string]string, error) {
+	found := map[string]string{}
+	for _, path := range []string{"scope", "names.kind"} {
+		value, _, _ := unstructured.NestedString(definition.Object, append([]string{"spec"}, strings.Split(path, ".")...)...)
+		found["spec."+path] = value
 	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if name == "description" && !isObject(a[name]) && !isObject(b[name]) {
-			continue // Otherwise it is a field of that name.
-		}
-		if at, inOne, inOther = difference(path+"."+name, a[name], b[name]); at != "" {
-			return at, inOne, inOther
+	versions, err := versionsOf(definition)
+	for _, version := range versions {
+		for _, part := range []string{"storage", "schema", "subresources"} {
+			if value, ok := version[part]; ok && version["name"] != migrationVersion {
+				addLeaves(found, fmt.Sprintf("spec.versions[%v].%s", version["name"], part), value)
+			}
 		}
 	}
-	return "", "", ""
+	return found, err
 }
 
-func isObject(value any) bool {
-	_, ok := value.(map[string]any)
-	return ok
-}
-
-func asJSON(value any) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return err.Error() // Not reached: it comes from JSON.
+func addLeaves(found map[string]string, path string, value any) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		found[path] = fmt.Sprint(value)
+	} else if len(object) == 0 {
+		found[path] = "{}"
 	}
-	return string(data)
-}
-
-// shown is a value in an error.
-func shown(value string) string {
-	const most = 80
-	switch {
-	case value == "null":
-		return "absent"
-	case len(value) > most:
-		return value[:most] + "…"
+	for name, member := range object {
+		if _, text := member.(string); name != "description" || !text {
+			addLeaves(found, path+"."+name, member)
+		}
 	}
-	return value
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -45,6 +46,7 @@ spec:
             description: What it is for.
             properties:
               description: {type: string}
+              name: {type: string, maxLength: 10000000}
               ratio: {type: number, minimum: 0.5}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
   - name: v1beta1
@@ -58,14 +60,15 @@ spec:
 func gadgetsWith(t *testing.T, replaced ...string) *unstructured.Unstructured {
 	t.Helper()
 	var object unstructured.Unstructured
-	testkit.NoError(t, yaml.Unmarshal([]byte(strings.NewReplacer(replaced...).Replace(gadgets)), &object.Object))
+	asJSON := testkit.Must(yaml.YAMLToJSON([]byte(strings.NewReplacer(replaced...).Replace(gadgets))))(t)
+	testkit.NoError(t, utiljson.Unmarshal(asJSON, &object.Object))
 	return &object
 }
 
 // TestCompareDefinitions: what has an effect on stored objects has to be equal, and the error says where it is not.
 func TestCompareDefinitions(t *testing.T) {
 	t.Parallel()
-	const schema = "spec.versions.v1.schema.openAPIV3Schema.properties.spec.properties."
+	const schema = "spec.versions[v1].schema.openAPIV3Schema.properties.spec.properties."
 	for name, c := range map[string]struct {
 		replaced []string
 		want     string
@@ -74,14 +77,14 @@ func TestCompareDefinitions(t *testing.T) {
 		"another number":  {[]string{"0.5", "0.50"}, ""},
 		"description":     {[]string{"What it is for.", "Something else."}, ""},
 		"not served":      {[]string{"served: true\n    storage: false", "served: false\n    storage: false"}, ""},
-		"type":            {[]string{"description: {type: string}", "description: {type: integer}"}, schema + `description.type is "string" in the cluster and "integer" in Docket: give`},
-		"field":           {[]string{"description: {type: string}", ""}, schema + `description is {"type":"string"} in the cluster and absent in Docket`},
+		"type":            {[]string{"description: {type: string}", "description: {type: integer}"}, schema + `description.type is string in the cluster and integer in Docket: give`},
+		"field":           {[]string{"description: {type: string}", ""}, schema + `description.type is string in the cluster and absent in Docket`},
 		"bound":           {[]string{"0.5", "0.25"}, schema + "ratio.minimum is 0.5 in the cluster and 0.25 in Docket"},
 		"scope":           {[]string{"Namespaced", "Cluster"}, "spec.scope is"},
 		"kind":            {[]string{"kind: Gadget,", "kind: Widget,"}, "spec.names.kind is"},
-		"subresource":     {[]string{"subresources: {status: {}}", ""}, "spec.versions.v1.subresources is"},
-		"storage version": {[]string{"storage: true", "storage: false", "storage: false", "storage: true"}, "spec.versions.v1.storage is true in the cluster and false in Docket"},
-		"version":         {[]string{"v1beta1", "v1alpha1"}, "spec.versions.v1alpha1 is absent in the cluster"},
+		"subresource":     {[]string{"subresources: {status: {}}", ""}, "spec.versions[v1].subresources.status is {} in the cluster and absent"},
+		"storage version": {[]string{"storage: true", "storage: false", "storage: false", "storage: true"}, "spec.versions[v1].storage is true in the cluster and false in Docket"},
+		"version":         {[]string{"v1beta1", "v1alpha1"}, "spec.versions[v1beta1]."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,12 +165,8 @@ func migrationOf(t *testing.T, inCluster, inDocket []*unstructured.Unstructured)
 }
 
 // defineGadget reads the names of a definition.
-func defineGadget(definition []byte) (imports.Kind, error) {
-	var object unstructured.Unstructured
-	if err := json.Unmarshal(definition, &object.Object); err != nil {
-		return imports.Kind{}, err
-	}
-	plural, _, err := unstructured.NestedString(object.Object, "spec", "names", "plural")
+func defineGadget(definition map[string]any) (imports.Kind, error) {
+	plural, _, err := unstructured.NestedString(definition, "spec", "names", "plural")
 	return imports.Kind{
 		GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1"}, Resource: plural, Versions: []string{"v1", "v1beta1"},
 	}, err

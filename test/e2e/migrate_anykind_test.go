@@ -44,6 +44,7 @@ func TestMigrateAnyKind(t *testing.T) {
 	status := m.startStatus(t)
 	writers.waitFor(t, 20)
 	reader := startReader(t, writers)
+	waitRegistration(t, m.replica, "example.com", "elsewhere")
 
 	t.Log("into Docket")
 	output := m.run(t, []kill{{after: "All objects are copied", within: time.Second}}, "--switch", "--api-services", m.services)
@@ -53,6 +54,13 @@ func TestMigrateAnyKind(t *testing.T) {
 	if diff := cmp.Diff(before, m.all(t)); diff != "" {
 		t.Errorf("objects were changed by the migration into Docket (-before +after):\n%.4000s", diff)
 	}
+
+	other := m.client(t).Resource(resourceOf(m.kinds[0]).GroupResource().WithVersion("v1beta1")).Namespace(gadgetNamespace)
+	object := testkit.Must(other.Get(t.Context(), "a008", metav1.GetOptions{}))(t)
+	if seen, _, err := unstructured.NestedInt64(object.Object, "status", "seen"); err != nil || seen != 8 {
+		t.Errorf("the other version has status %v, %v", object.Object["status"], err)
+	}
+	waitRegistration(t, m.replica, "example.com")
 
 	t.Log("free etcd")
 	wantOutput(t, m.run(t, nil, "--delete-from-cluster"), "Deleted ")
@@ -92,6 +100,7 @@ func TestMigrateAnyKind(t *testing.T) {
 	}
 	m.wantVersions(t)
 	m.wantLocal(t, true)
+	waitRegistration(t, m.replica, "example.com", "elsewhere")
 }
 
 const gadgetNamespace = "gadgets"

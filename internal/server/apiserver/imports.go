@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/utils/clock"
 
@@ -51,10 +51,10 @@ func storageOf(served []*registry.REST) imports.Storage {
 	return found
 }
 
-// MovableDefinition returns what there is to know of the kind of a definition, as JSON, to move its objects.
-func MovableDefinition(data []byte) (movable imports.Kind, err error) {
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := json.Unmarshal(data, definition); err != nil {
+// MovableDefinition returns what there is to know of the kind of a definition to move its objects.
+func MovableDefinition(object map[string]any) (movable imports.Kind, err error) {
+	definition := &crd{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, definition); err != nil {
 		return movable, err
 	}
 	kinds, err := registry.FromDefinition(definition)

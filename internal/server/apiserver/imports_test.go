@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/docket-project/docket/internal/kit/testenv"
@@ -89,12 +90,17 @@ func TestImportOutcomes(t *testing.T) {
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, "sqlite://"+filepath.Join(t.TempDir(), "a.db"))
+	define := func(definition []byte) (imports.Kind, error) {
+		var object map[string]any
+		testkit.NoError(t, utiljson.Unmarshal(definition, &object))
+		return apiserver.MovableDefinition(object)
+	}
 	ask := func(body string) (kinds []imports.Kind) {
 		t.Helper()
 		var response imports.DefinitionsResponse
 		testkit.NoError(t, json.Unmarshal(s.do(t, http.MethodPost, imports.DefinitionsPath, []byte(body)).want(t, http.StatusOK).body, &response))
 		for _, definition := range response.Definitions {
-			kinds = append(kinds, testkit.Must(apiserver.MovableDefinition(definition))(t))
+			kinds = append(kinds, testkit.Must(define(definition))(t))
 		}
 		return kinds
 	}
@@ -107,7 +113,7 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%v: %v, unknown %v", kind, object, unknown)
 		}
 	}
-	_, err := apiserver.MovableDefinition([]byte(`{"spec":{"group":"example.com","names":{"kind":"A","plural":"as"},
+	_, err := define([]byte(`{"spec":{"group":"example.com","names":{"kind":"A","plural":"as"},
 		"versions":[{"name":"v1","storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`))
 	if err == nil || !strings.Contains(err.Error(), "set served: true") {
 		t.Errorf("objects are moved in a version that is not served: %v", err)

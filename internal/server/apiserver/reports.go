@@ -37,7 +37,8 @@ type Reports struct {
 }
 
 // OpenReports opens a database as a server does, for reports and for objects of definitions: those that the database
-// has, and others that are added to it. Close must be called. A database that only one process may use must not be in use.
+// has, and others that are added to it. Close must be called. A database that only one process may use must not be in
+// use.
 func OpenReports(ctx context.Context, storage *StorageOptions, others ...*apiextensionsv1.CustomResourceDefinition) (*Reports, error) {
 	if storage.Cluster == ClusterAuto {
 		return nil, fmt.Errorf("--cluster: %q is for servers; give the UID of the cluster's kube-system namespace", ClusterAuto)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,18 +40,14 @@ type Place interface {
 // Importer imports objects into a place.
 type Importer struct {
 	place Place
-	kinds map[schema.GroupResource]Kind
+	kinds []Kind
 	scope Scope
 	clock clock.PassiveClock
 }
 
 // New returns an importer of some kinds. scope is the part of an object that the place can keep.
 func New(place Place, kinds []Kind, scope Scope, c clock.PassiveClock) *Importer {
-	i := &Importer{place: place, kinds: map[schema.GroupResource]Kind{}, scope: scope, clock: c}
-	for _, kind := range kinds {
-		i.kinds[kind.GroupResource()] = kind
-	}
-	return i
+	return &Importer{place: place, kinds: kinds, scope: scope, clock: c}
 }
 
 // parallel is the number of objects of a batch that are written at once: enough for the store
@@ -113,10 +110,11 @@ func (i *Importer) prepare(mode Mode, item *Item) (*work, error) {
 		return nil, fmt.Errorf("unknown mode %q", mode)
 	}
 	resource := schema.GroupResource{Group: item.Group, Resource: item.Resource}
-	kind, ok := i.kinds[resource]
-	if !ok {
+	at := slices.IndexFunc(i.kinds, func(kind Kind) bool { return kind.GroupResource() == resource })
+	if at < 0 {
 		return nil, fmt.Errorf("%s are not served here (--api-groups, --custom-resources)", resource)
 	}
+	kind := i.kinds[at]
 	w := &work{kind: kind, mode: mode}
 	if item.Delete != nil {
 		w.namespace, w.name, w.deleted = item.Delete.Namespace, item.Delete.Name, item.Delete

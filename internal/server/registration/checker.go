@@ -114,32 +114,32 @@ func (c *Checker) pause() time.Duration {
 	return c.Interval + time.Duration(jitter*rand.Float64()*float64(c.Interval))
 }
 
-// look checks once.
+// look checks once. What two checks in a row agree on becomes the status, so that the restart
+// of a replica or of an API server does not count as a change.
 func (c *Checker) look(ctx context.Context) {
-	before := c.found
-	c.found = map[schema.GroupVersion][]Problem{}
+	before, now := c.found, map[schema.GroupVersion][]Problem{}
 	for _, served := range c.Served() {
-		c.judge(ctx, served.GroupVersion, before, true, c.asker.look(ctx, served))
+		now[served.GroupVersion] = c.asker.look(ctx, served)
 	}
 	for _, other := range c.Unserved {
-		c.judge(ctx, other.GroupVersion, before, false, c.asker.lookForUnserved(ctx, other))
+		now[other.GroupVersion] = c.asker.lookForUnserved(ctx, other)
 	}
-	for version := range before {
-		if _, ok := c.found[version]; !ok && ctx.Err() == nil {
-			c.forget(version) // It is no longer served.
-		}
-	}
-}
-
-// judge takes what a check found. What two checks in a row agree on becomes the status, so that the
-// restart of a replica or of an API server does not count as a change.
-func (c *Checker) judge(ctx context.Context, version schema.GroupVersion, before map[schema.GroupVersion][]Problem, served bool, now []Problem) {
 	if ctx.Err() != nil {
 		return // The end of the process says nothing about the cluster.
 	}
-	c.found[version] = now
-	if last, ok := before[version]; ok && slices.Equal(reasonsOf(last), reasonsOf(now)) {
-		c.record(version, served, now)
+	c.found = now
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for version, problems := range now {
+		if last, ok := before[version]; ok && slices.Equal(reasonsOf(last), reasonsOf(problems)) {
+			c.record(version, problems)
+		}
+	}
+	for version := range before {
+		if _, ok := now[version]; !ok { // It is no longer served.
+			delete(c.known, version)
+			c.measure(version.Group)
+		}
 	}
 }
 
@@ -152,23 +152,15 @@ func reasonsOf(problems []Problem) []Reason {
 }
 
 // record makes problems the status of a group version, and logs it if that is a change.
-func (c *Checker) record(version schema.GroupVersion, served bool, problems []Problem) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	status := c.status(version, served)
+func (c *Checker) record(version schema.GroupVersion, problems []Problem) {
+	status := c.known[version]
+	status.Group, status.Version = version.Group, version.Version
 	if !status.Known || !slices.Equal(reasonsOf(status.Problems), reasonsOf(problems)) {
 		tell(status, problems)
 		status.Known, status.Since = true, metav1.NewTime(c.Clock.Now())
 	}
 	status.Problems = problems
 	c.known[version] = status
-	c.measure(version.Group)
-}
-
-func (c *Checker) forget(version schema.GroupVersion) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.known, version)
 	c.measure(version.Group)
 }
 
@@ -181,14 +173,6 @@ func (c *Checker) measure(group string) {
 		}
 	}
 	measure(group, problems)
-}
-
-// status returns what is known about a group version.
-func (c *Checker) status(version schema.GroupVersion, served bool) Status {
-	if status, ok := c.known[version]; ok {
-		return status
-	}
-	return Status{Group: version.Group, Version: version.Version, Served: served, Problems: []Problem{}}
 }
 
 // tell writes one line about each change.
@@ -206,18 +190,20 @@ func tell(before Status, problems []Problem) {
 }
 
 // Statuses returns what is known about each group version.
-func (c *Checker) Statuses() []Status {
+func (c *Checker) Statuses() (all []Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []Status
+	add := func(version schema.GroupVersion, served bool) {
+		status := c.known[version]
+		status.Group, status.Version, status.Served = version.Group, version.Version, served
+		status.Problems = append([]Problem{}, status.Problems...)
+		all = append(all, status)
+	}
 	for _, served := range c.Served() {
-		all = append(all, c.status(served.GroupVersion, true))
+		add(served.GroupVersion, true)
 	}
 	for _, other := range c.Unserved {
-		all = append(all, c.status(other.GroupVersion, false))
-	}
-	for i := range all {
-		all[i].Problems = slices.Clone(all[i].Problems)
+		add(other.GroupVersion, false)
 	}
 	return all
 }
