@@ -118,8 +118,9 @@ func (c *Checker) pause() time.Duration {
 // of a replica or of an API server does not count as a change.
 func (c *Checker) look(ctx context.Context) {
 	before, now := c.found, map[schema.GroupVersion][]Problem{}
-	for _, served := range c.Served() {
-		now[served.GroupVersion] = c.asker.look(ctx, served)
+	all := c.Served()
+	for _, served := range all {
+		now[served.GroupVersion] = c.asker.look(ctx, served, all)
 	}
 	for _, other := range c.Unserved {
 		now[other.GroupVersion] = c.asker.lookForUnserved(ctx, other)

@@ -48,9 +48,14 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// look returns what is wrong with a group now; never nil.
-func (a *asker) look(ctx context.Context, served Served) []Problem {
+// look returns what is wrong with a group version now; never nil. The others that this server serves are no rivals.
+func (a *asker) look(ctx context.Context, served Served, all []Served) []Problem {
 	versions, err := a.versions(ctx, served.Group)
+	versions = slices.DeleteFunc(versions, func(name string) bool {
+		return name != served.Version && slices.ContainsFunc(all, func(own Served) bool {
+			return own.GroupVersion == schema.GroupVersion{Group: served.Group, Version: name}
+		})
+	})
 	if err != nil && !errors.Is(err, errAbsent) {
 		return []Problem{{Unknown, err.Error()}}
 	}
@@ -107,11 +112,8 @@ func (a *asker) rivals(ctx context.Context, served Served, versions []string) st
 	var found []string
 	for _, name := range versions {
 		version := schema.GroupVersion{Group: served.Group, Version: name}
-		theirs, ours, err := a.resources(ctx, version)
+		theirs, _, err := a.resources(ctx, version)
 		same := sets.New(served.Resources...)
-		if err == nil && ours {
-			continue // The same objects in another version.
-		}
 		if err == nil {
 			same = same.Intersection(theirs)
 		}
