@@ -41,7 +41,7 @@ func TestOnly(t *testing.T) {
 	}
 	got, _ := Only([]byte(members), CompilePaths([]string{".a.e.f", ".c", ".a.e", ".a.e.g"}))
 	testkit.NoDiff(t, cmp.Diff(`{"a":{"e":{"f":1.5,"g":null}},"c":[1,2]}`, string(got)), "several paths")
-	for _, wrong := range []string{``, `{}`, `,`, `,"a":1`, `,"b":1,"a":2}`, `,"a":1,"a":2}`, `,"a": 1}`, `,"a":01}`, `,"a":tru}`, ",\"a\":\"\xff\"}", `,"a":"\q"}`, `,"a":1}}`} {
+	for _, wrong := range []string{``, `{}`, `,`, `,"a":1`, `,"b":1,"a":2}`, `,"a":1,"a":2}`, `,"a": 1}`, `,"a":01}`, `,"a":tru}`, ",\"a\":\"\xff\"}", `,"a":"\q"}`, `,"a":1}}`, `,"a":[x]}`, `,"b":[1,x`} {
 		if got, ok := Only([]byte(wrong), CompilePaths([]string{".a"})); ok {
 			t.Errorf("%s: %s", wrong, got)
 		}

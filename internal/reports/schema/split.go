@@ -10,6 +10,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// SplitHead returns the metadata of a report as JSON whose type and metadata come first, and what follows them. It
+// looks at no more of the metadata than it has to for finding its end, and returns false for what has another form.
+func SplitHead(report []byte) (metadata, members []byte, ok bool) {
+	w := walker{data: report}
+	for _, name := range []string{`{"apiVersion":`, `,"kind":`} {
+		if !w.word(name) {
+			return nil, nil, false
+		}
+		if value, _ := w.quoted(); value == nil {
+			return nil, nil, false
+		}
+	}
+	if !w.word(`,"metadata":`) || w.next() != '{' {
+		return nil, nil, false
+	}
+	end := skip(report, w.at)
+	if end < 0 {
+		return nil, nil, false
+	}
+	return report[w.at:end], report[end:], true
+}
+
 // Split calls member for each member of a JSON object in the form of [Parts], until it
 // returns false. Names come without quotes. It looks at no more of the values than it
 // has to for finding their ends, and returns false for what is no such object, or has a
