@@ -93,7 +93,8 @@ func TestValidate(t *testing.T) {
 	testkit.NoDiff(t, cmp.Diff(`kind: Invalid value: "Gadget": must be Container`, texts(s.Validate(t.Context(), object, nil))), "kind")
 }
 
-// TestManyProblemsOfAnyKind: as of reports, whatever the rules are; and what has not changed is passed over all the same.
+// TestManyProblemsOfAnyKind: as of reports, whatever the rules are; and what has not changed is passed over all the
+// same.
 func TestManyProblemsOfAnyKind(t *testing.T) {
 	t.Parallel()
 	s := schemaOf(t, "Container")
