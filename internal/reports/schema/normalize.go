@@ -6,6 +6,7 @@ package schema
 import (
 	"bytes"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,20 +34,38 @@ type Parts struct {
 // Normalize reads an object. It returns false if the library has to decide what is stored of it: because something is
 // to be left out, or of a form that only the library knows.
 func (s *Schema) Normalize(data []byte) (Parts, bool) {
-	w := walker{data: data, out: make([]byte, 0, len(data))}
-	parts := Parts{}
-	if !w.root(s.root, &parts) {
+	w, parts := newWalker(data), Parts{}
+	defer walkers.Put(w)
+	w.out = make([]byte, 0, len(data))
+	ok := w.root(s.root, &parts)
+	parts.Body, parts.Valid = w.out, !w.further
+	w.data, w.out = nil, nil
+	if !ok {
 		return Parts{}, false
 	}
-	parts.Body, parts.Valid = w.out, !w.further
 	return parts, true
 }
 
 // Stored says whether a body in the form of [Parts] is just what the library makes of it when it reads it from
 // storage. It is false if only the library knows.
 func (s *Schema) Stored(body []byte) bool {
-	parts, ok := s.Normalize(body)
-	return ok && bytes.Equal(parts.Body, body)
+	w := newWalker(body)
+	defer walkers.Put(w)
+	same := w.root(s.root, &Parts{}) && bytes.Equal(w.out, body)
+	w.data = nil
+	return same
+}
+
+// walkers are there to use their memory again.
+var walkers sync.Pool
+
+func newWalker(data []byte) *walker {
+	w, ok := walkers.Get().(*walker)
+	if !ok {
+		w = &walker{}
+	}
+	*w = walker{data: data, out: w.out[:0], segments: w.segments[:0], scratch: w.scratch[:0]}
+	return w
 }
 
 // walker copies JSON to out while it compares it with a schema. Its methods return

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNormalizeKnows: what Normalize is to decide by itself, and what it leaves to the library. FuzzNormalize shows that
-// it is right where it decides.
+// TestNormalizeKnows: what Normalize is to decide by itself, and what it leaves to the library. FuzzNormalize shows
+// that it is right where it decides.
 func TestNormalizeKnows(t *testing.T) {
 	t.Parallel()
 	const valid, rule, shape = "valid", "a rule is for Validate", "the library decides what is stored"
