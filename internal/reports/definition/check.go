@@ -71,7 +71,7 @@ func CheckUpdate(newer, older *apiextensionsv1.CustomResourceDefinition) error {
 // CheckAll says whether definitions, which passed Check, can be served together, by a server that serves reserved
 // groups itself.
 func CheckAll(crds []*apiextensionsv1.CustomResourceDefinition, reserved []string) error {
-	// Who has a name of resources, or of kinds, in a group.
+	// Owners of names of resources, and of kinds, in a group.
 	type key struct{ group, of, name string }
 	owners := map[key]string{}
 	var errs []error

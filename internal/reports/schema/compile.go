@@ -28,7 +28,7 @@ const (
 	number
 	boolean
 	intOrString
-	// anything is a value of any type, which is stored as it is but for members and items that the schema knows.
+	// anything is a value of any type, which is stored as it is, except members and items that the schema knows.
 	anything
 )
 

@@ -168,8 +168,8 @@ func (r *rules) addSize(low, high **int64) {
 	}
 }
 
-// addBounds adds bounds that are whole numbers. Others are the library's: it has ways of its own with whole numbers and
-// bounds that are none.
+// addBounds adds bounds that are whole numbers. The library compares whole numbers with a fraction in its own way, and
+// so has to judge by other bounds.
 func (r *rules) addBounds(kind valueKind, rest *structuralschema.ValueValidation) {
 	low, high := int64(lowest), int64(highest)
 	switch {
@@ -177,7 +177,7 @@ func (r *rules) addBounds(kind valueKind, rest *structuralschema.ValueValidation
 		low, high = math.MinInt32, math.MaxInt32
 		rest.Format = ""
 	case kind == integer || rest.Format != "float":
-		rest.Format = "" // Of others it knows none that says more than the type.
+		rest.Format = "" // No other format says more than the type does.
 	}
 	exact := func(bound *float64) bool {
 		const largest = 1 << 53

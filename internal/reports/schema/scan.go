@@ -9,7 +9,7 @@ import (
 	"math/bits"
 )
 
-// next skips space and returns what comes then, 0 at the end.
+// next skips space and returns the byte after it, 0 at the end.
 func (w *walker) next() byte {
 	for w.at < len(w.data) {
 		switch c := w.data[w.at]; c {

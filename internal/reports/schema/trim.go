@@ -24,9 +24,9 @@ type trimmer struct {
 	trimmed bool
 }
 
-// trimmed judges content, from which it leaves out what comes after most problems if the rest is enough to refuse it.
-// Rules in CEL may be about what is left out, and are not asked then. It judges all if something of old is a problem
-// already, which may be passed over only where it has not changed.
+// trimmed judges content without all that follows so many problems, if that is enough to refuse it. Rules in CEL could
+// need the whole, and are not asked then. It judges all of content if something of old is a problem already, which may
+// be passed over only where it has not changed.
 func (s *Schema) trimmed(most int, content, old map[string]any, judge func(*strategies, map[string]any) field.ErrorList) field.ErrorList {
 	if shown := s.trim(most, content); shown != nil && (old == nil || s.problems(old) == 0) {
 		if errs := judge(s.plain, shown); len(errs) > 0 {
@@ -36,7 +36,7 @@ func (s *Schema) trimmed(most int, content, old map[string]any, judge func(*stra
 	return judge(s.full, content)
 }
 
-// trim returns a copy of content without what comes after most problems, nil if there are not so many.
+// trim returns a copy of content without all that follows so many problems, nil if there are fewer.
 func (s *Schema) trim(most int, content map[string]any) map[string]any {
 	if s.root.kind != object || s.root.whole {
 		return nil
