@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -23,7 +24,10 @@ func Check(crd *apiextensionsv1.CustomResourceDefinition) error {
 		return fmt.Errorf("definition %s: spec.conversion.strategy: no webhook is called to convert objects: "+
 			"keep this kind in etcd, or state None if all versions have the same schema", crd.Name)
 	}
-	crd.Generation = 1
+	// A definition that was taken from a cluster has more, which is that server's.
+	crd.ObjectMeta = metav1.ObjectMeta{
+		Name: crd.Name, Namespace: crd.Namespace, Labels: crd.Labels, Annotations: crd.Annotations, Generation: 1,
+	}
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	addStorageVersion(crd)
 	internal, err := toInternal(crd)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -60,6 +61,10 @@ func TestServed(t *testing.T) {
 	if names.ListKind != "WidgetList" || names.Singular != "widget" || names.Plural != "widgets" || crd.Spec.Conversion.Strategy != "None" {
 		t.Errorf("no defaults: %+v", crd)
 	}
+	exported := one(t, changed("  name: widgets.example.com", "  name: widgets.example.com\n  uid: a\n  resourceVersion: '7'\n  generation: 3\n"+
+		"  creationTimestamp: '2026-01-02T03:04:05Z'\n  deletionTimestamp: '2026-01-02T03:04:05Z'\n  finalizers: [customresourcecleanup.apiextensions.k8s.io]")+
+		"status: {acceptedNames: {kind: '', plural: ''}, conditions: [], storedVersions: [v0]}\n")
+	testkit.NoDiff(t, cmp.Diff(crd, exported), "as it is exported from a cluster")
 	if len(crd.Status.Conditions) != 2 || len(crd.Status.StoredVersions) != 1 || crd.Status.StoredVersions[0] != "v1" {
 		t.Errorf("status %+v", crd.Status)
 	}
