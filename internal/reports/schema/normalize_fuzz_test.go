@@ -42,7 +42,10 @@ func TestNormalizeRandom(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
 			read, valid, stored := 0, 0, 0
-			const rounds = 300
+			rounds := 600
+			if testing.Short() {
+				rounds = 100
+			}
 			for round := range rounds {
 				data := randomObject(random, s, []float64{0, 0.01, 0.1}[round%3])
 				parts, ok := compareNormalized(t, s, data)
