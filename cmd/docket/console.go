@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/results/console"
+	"github.com/docket-project/docket/internal/results/mapping"
 )
 
 // consoleFlags are those of docket console.
@@ -28,6 +29,7 @@ type consoleFlags struct {
 	process cli.Process
 
 	kubeconfig, context, listen string
+	mappings                    []string
 	open                        bool
 	signIn                      console.Options
 }
@@ -38,6 +40,8 @@ func newConsole(p cli.Process) *cobra.Command {
 	server := sections.FlagSet("server")
 	server.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster. If empty, the one kubectl would use.")
 	server.StringVar(&f.context, "context", "", "Context of the kubeconfig; the current one if empty.")
+	server.StringSliceVar(&f.mappings, "result-mappings", nil,
+		"What --result-mappings of the server names: the console shows the objects of these kinds, too. Trivy's are built in.")
 	browser := sections.FlagSet("browser")
 	browser.StringVar(&f.listen, "listen", f.listen, "Address of the console as host:port. Port 0 takes any free port.")
 	browser.BoolVar(&f.signIn.AllowNonLoopback, "allow-non-loopback", false,
@@ -112,7 +116,13 @@ func (f *consoleFlags) cluster() (*rest.Config, console.Info, error) {
 	if err != nil {
 		return nil, console.Info{}, fmt.Errorf("--kubeconfig: %w", err)
 	}
-	info := console.Info{Cluster: config.Host, Context: f.context, Namespace: namespace, Kubectl: []string{"kubectl"}}
+	mappings, err := mapping.Load(f.mappings...)
+	if err != nil {
+		return nil, console.Info{}, cli.Usage(fmt.Errorf("--result-mappings: %w", err))
+	}
+	info := console.Info{
+		Cluster: config.Host, Context: f.context, Namespace: namespace, Kubectl: []string{"kubectl"}, Kinds: mappings.Kinds(),
+	}
 	if raw, err := loader.RawConfig(); err == nil && info.Context == "" {
 		info.Context = raw.CurrentContext
 	}

@@ -39,7 +39,7 @@ func (f *consoleFlags) runTeam(ctx context.Context, config *rest.Config, info co
 		return cli.Usage(errors.New("--open: there is no link to open; people open the address of the proxy"))
 	}
 	// Neither the address of the cluster nor the way to it are for others.
-	info = console.Info{Context: info.Context, Kubectl: []string{"kubectl"}}
+	info = console.Info{Context: info.Context, Kubectl: []string{"kubectl"}, Kinds: info.Kinds}
 	place, err := statedir.Listen(ctx, f.listen, true)
 	if err != nil {
 		return cli.Usage(err)

@@ -30,7 +30,10 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results/console"
+	"github.com/docket-project/docket/internal/results/mapping"
+	"github.com/docket-project/docket/internal/results/resultsapi"
 )
 
 func writeKubeconfig(t *testing.T) string {
@@ -60,6 +63,7 @@ func TestConsole(t *testing.T) {
 		browser := &http.Client{Jar: jar}
 		fetch(t, browser, link)
 		testkit.NoError(t, json.Unmarshal(fetch(t, browser, link[:strings.Index(link, "/sign-in")]+"/console.json"), &got))
+		want.Kinds = resultsapi.Kinds(registry.Groups(), testkit.Must(mapping.Load())(t).Kinds()...)
 		testkit.NoDiff(t, cmp.Diff(want, got), "--context=%s (-want +got)", context)
 		if code := end(); code != cli.ExitOK {
 			t.Errorf("an interrupted console exits with %d, want 0", code)

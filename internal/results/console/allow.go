@@ -9,13 +9,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/docket-project/docket/internal/results/mapping"
 )
 
-// reportResources are those whose objects the console shows as they are.
-var reportResources = map[string][]string{
-	"wgpolicyk8s.io": {"policyreports", "clusterpolicyreports"},
-	"openreports.io": {"reports", "clusterreports"},
-}
+// reported are the kinds of objects that have results, which the console shows as they are.
+type reported []mapping.Kind
 
 // resultsGroup is the API that everything else comes from.
 const resultsGroup = "results.docket.dev"
@@ -23,16 +22,16 @@ const resultsGroup = "results.docket.dev"
 // whoAmI is where the cluster says whom it takes the asker for.
 const whoAmI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
-// allowed reports whether a request of a browser may go to the cluster: those that the pages make, and no others.
+// allow reports whether a request of a browser may go to the cluster: those that the pages make, and no others.
 // None of them is a watch, whatever its value: that is for the console itself.
-func allowed(r *http.Request) bool {
+func (kinds reported) allow(r *http.Request) bool {
 	parts, ok := partsOf(r.URL)
 	if !ok || r.URL.Query().Has("watch") || len(parts) > 3 && parts[3] == "watch" {
 		return false
 	}
 	switch r.Method {
 	case http.MethodGet:
-		return r.URL.Path == "/api/v1/namespaces" || len(parts) >= 2 && parts[0] == "apis" && (parts[1] == resultsGroup || isReport(parts))
+		return r.URL.Path == "/api/v1/namespaces" || len(parts) >= 2 && parts[0] == "apis" && (parts[1] == resultsGroup || kinds.haveObject(parts))
 	case http.MethodPost:
 		return r.URL.Path == whoAmI || len(parts) >= 4 && parts[0] == "apis" && parts[1] == resultsGroup && isQuery(parts[3:])
 	}
@@ -40,9 +39,9 @@ func allowed(r *http.Request) bool {
 }
 
 // watched reports whether the console itself may watch a path, of which a browser named the namespace.
-func watched(u *url.URL) bool {
+func (kinds reported) watched(u *url.URL) bool {
 	parts, ok := partsOf(u)
-	return ok && parts[0] == "apis" && isCollection(parts)
+	return ok && parts[0] == "apis" && kinds.haveCollection(parts)
 }
 
 // partsOf splits a path as it is sent, so that the cluster can't read it in another way.
@@ -60,32 +59,20 @@ func isQuery(parts []string) bool {
 		len(parts) == 3 && parts[0] == "namespaces" && parts[2] == "localresultqueries"
 }
 
-// isCollection reports whether a path names the reports of a kind:
+// haveCollection reports whether a path names the objects of a kind:
 // apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE.
-func isCollection(parts []string) bool {
-	if len(parts) < 4 {
-		return false
-	}
-	resources, ok := reportResources[parts[1]]
-	switch {
-	case !ok:
-		return false
-	case len(parts) == 6 && parts[3] == "namespaces":
-		return parts[5] == resources[0]
-	default:
-		return len(parts) == 4 && slices.Contains(resources, parts[3])
-	}
+func (kinds reported) haveCollection(parts []string) bool {
+	return slices.ContainsFunc(kinds, func(kind mapping.Kind) bool {
+		inNamespace := len(parts) == 6 && parts[3] == "namespaces"
+		return (inNamespace && kind.Namespaced || len(parts) == 4) && parts[1] == kind.Group && parts[len(parts)-1] == kind.Resource
+	})
 }
 
-// isReport reports whether a path is that of one report: apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE/NAME.
-func isReport(parts []string) bool {
-	resources, ok := reportResources[parts[1]]
-	switch {
-	case !ok:
-		return false
-	case len(parts) == 7 && parts[3] == "namespaces":
-		return parts[5] == resources[0]
-	default:
-		return len(parts) == 5 && slices.Contains(resources[1:], parts[3])
-	}
+// haveObject reports whether a path is that of one object:
+// apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE/NAME.
+func (kinds reported) haveObject(parts []string) bool {
+	return slices.ContainsFunc(kinds, func(kind mapping.Kind) bool {
+		inNamespace := len(parts) == 7 && parts[3] == "namespaces"
+		return (inNamespace && kind.Namespaced || len(parts) == 5 && !kind.Namespaced) && parts[1] == kind.Group && parts[len(parts)-2] == kind.Resource
+	})
 }

@@ -105,7 +105,7 @@ func visitAt(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) htt
 	if wrap != nil {
 		config.Wrap(wrap)
 	}
-	info := Info{Cluster: config.Host, Context: "test", Namespace: "shop", Kubectl: []string{"kubectl"}, NewLink: "docket console --context test"}
+	info := Info{Cluster: config.Host, Context: "test", Namespace: "shop", Kubectl: []string{"kubectl"}, NewLink: "docket console --context test", Kinds: mappedKinds()}
 	console := testkit.Must(New(config, info, []string{"localhost"}, clock.RealClock{}))(t)
 	listening := httptest.NewServer(console)
 	t.Cleanup(listening.Close)

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Browsers open no more than six connections to a host, and reports have four kinds: the console watches them all,
+// Browsers open no more than six connections to a host, and reports have several kinds: the console watches them all,
 // and a page has one stream of events.
 
 // changesPath is where a page hears that reports have changed.
@@ -61,7 +60,7 @@ func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 	var watches sync.WaitGroup
 	defer watches.Wait()
 	defer cancel()
-	paths := collections(query.Get("namespace"), query.Has("outside"))
+	paths := reported(s.info.Kinds).collections(query.Get("namespace"), query.Has("outside"))
 	for _, path := range paths {
 		watches.Go(func() { s.watch(ctx, path, since, heard) })
 	}
@@ -69,19 +68,15 @@ func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 }
 
 // collections are the paths of reports in a scope.
-func collections(namespace string, outside bool) []string {
+func (kinds reported) collections(namespace string, outside bool) []string {
 	var paths []string
-	for _, version := range []string{"wgpolicyk8s.io/v1alpha2", "openreports.io/v1alpha1"} {
-		group, _, _ := strings.Cut(version, "/")
-		namespaced, global := reportResources[group][0], reportResources[group][1]
-		root := "/apis/" + version + "/"
+	for _, kind := range kinds {
+		root := "/apis/" + kind.GroupVersion().String() + "/"
 		switch {
-		case namespace != "":
-			paths = append(paths, root+"namespaces/"+namespace+"/"+namespaced)
-		case outside:
-			paths = append(paths, root+global)
-		default:
-			paths = append(paths, root+namespaced, root+global)
+		case namespace != "" && kind.Namespaced:
+			paths = append(paths, root+"namespaces/"+namespace+"/"+kind.Resource)
+		case namespace == "" && !(outside && kind.Namespaced):
+			paths = append(paths, root+kind.Resource)
 		}
 	}
 	return paths
@@ -131,7 +126,7 @@ func (s *site) watch(ctx context.Context, path, since string, heard chan<- signa
 
 // askForChanges sends the request of a watch, as the person who asks.
 func (s *site) askForChanges(ctx context.Context, path, since string) (*http.Response, error) {
-	if !watched(&url.URL{Path: path}) {
+	if !reported(s.info.Kinds).watched(&url.URL{Path: path}) {
 		return nil, errors.New("the console does not watch this")
 	}
 	address := s.server.JoinPath(path)

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/results/mapping"
 )
 
 const (
@@ -39,6 +41,8 @@ type Info struct {
 	NewLink string `json:"newLink,omitempty"`
 	// SignIn is how people are known to a [Team]: see [SignInToken] and [SignInHeaders]; empty for a [Console].
 	SignIn string `json:"signIn,omitempty"`
+	// Kinds of objects that have results. Who makes a console names those that have them by a mapping.
+	Kinds []mapping.Kind `json:"kinds"`
 }
 
 // Console is a server for one browser.

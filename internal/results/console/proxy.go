@@ -53,9 +53,9 @@ func newProxy(transport http.RoundTripper, server *url.URL, forTeam bool) http.H
 }
 
 // onlyAllowed passes short requests on that may go to the cluster.
-func onlyAllowed(proxy http.Handler) http.Handler {
+func onlyAllowed(kinds reported, proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !allowed(r) {
+		if !kinds.allow(r) {
 			writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "the console does not forward this request")
 			return
 		}

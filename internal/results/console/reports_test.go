@@ -7,10 +7,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -78,8 +81,39 @@ func writeReports(ctx context.Context, config *rest.Config) error {
 		"results": []any{result{"policy": "node-check", "result": "fail", "severity": "critical", "source": "engine", "message": "old kernel",
 			"resources": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "node-1"}}}},
 	}}
-	_, err = client.Resource(reportsResource("clusterpolicyreports")).Create(ctx, object, metav1.CreateOptions{})
-	return err
+	if _, err = client.Resource(reportsResource("clusterpolicyreports")).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return writeScan(ctx, client)
+}
+
+// writeScan defines a kind of objects that are no reports, and creates one.
+func writeScan(ctx context.Context, client dynamic.Interface) error {
+	kind := mappedKinds()[0]
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": kind.GroupResource().String()},
+		"spec": map[string]any{
+			"group": kind.Group, "scope": "Namespaced", "names": map[string]any{"kind": kind.Kind, "plural": kind.Resource},
+			"versions": []any{map[string]any{"name": kind.Version, "served": true, "storage": true, "schema": map[string]any{
+				"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+			}}},
+		},
+	}}
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	if _, err := definitions.Create(ctx, definition, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	scan := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{"name": "web"},
+		"report": map[string]any{"vulnerabilities": []any{map[string]any{"vulnerabilityID": "CVE-2026-0001"}}},
+	}}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := client.Resource(kind.GroupVersion().WithResource(kind.Resource)).Namespace("shop").Create(ctx, scan, metav1.CreateOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil // Not served yet.
+		}
+		return true, err
+	})
 }
 
 func reportsResource(plural string) schema.GroupVersionResource {

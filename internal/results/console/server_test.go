@@ -24,6 +24,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/connections"
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/results/mapping"
 )
 
 const host = "127.0.0.1:8001"
@@ -59,7 +60,17 @@ func newFixture(t *testing.T) *fixture {
 func newConsole(t *testing.T, address string, c *clocktesting.FakePassiveClock) *Console {
 	t.Helper()
 	config := &rest.Config{Host: address, BearerToken: "secret"}
-	return testkit.Must(New(config, Info{Cluster: address, Kubectl: []string{"kubectl"}}, []string{"localhost"}, c))(t)
+	info := Info{Cluster: address, Kubectl: []string{"kubectl"}, Kinds: mappedKinds()}
+	return testkit.Must(New(config, info, []string{"localhost"}, c))(t)
+}
+
+// mappedKinds are kinds of objects that are no reports and have results.
+func mappedKinds() []mapping.Kind {
+	const group, version = "aquasecurity.github.io", "v1alpha1"
+	return []mapping.Kind{
+		{Group: group, Version: version, Kind: "VulnerabilityReport", Resource: "vulnerabilityreports", Namespaced: true},
+		{Group: group, Version: version, Kind: "ClusterVulnerabilityReport", Resource: "clustervulnerabilityreports"},
+	}
 }
 
 // request sends one to a console, changed by edits.
@@ -199,7 +210,7 @@ func TestForwarded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	signedIn := signIn(t, f.Console)
-	const results, reports = "/apis/results.docket.dev/v1alpha1", "/apis/wgpolicyk8s.io/v1alpha2"
+	const results, reports, trivy = "/apis/results.docket.dev/v1alpha1", "/apis/wgpolicyk8s.io/v1alpha2", "/apis/aquasecurity.github.io/v1alpha1"
 	for call, want := range map[string]bool{
 		"GET " + results + "/policyresults?limit=2":                           true,
 		"GET " + results + "/namespaces/shop/policysummaries":                 true,
@@ -208,6 +219,13 @@ func TestForwarded(t *testing.T) {
 		"GET " + reports + "/clusterpolicyreports/a":                          true,
 		"GET /apis/openreports.io/v1alpha1/namespaces/shop/reports/a":         true,
 		"GET /apis/openreports.io/v1alpha1/clusterreports/a":                  true,
+		"GET " + trivy + "/namespaces/shop/vulnerabilityreports/a":            true,
+		"GET " + trivy + "/clustervulnerabilityreports/a":                     true,
+		"GET " + trivy + "/namespaces/shop/clustervulnerabilityreports/a":     false,
+		"GET " + trivy + "/namespaces/shop/vulnerabilityreports":              false,
+		"GET " + trivy + "/vulnerabilityreports?watch=true":                   false,
+		"GET " + trivy + "/namespaces/shop/sbomreports/a":                     false,
+		"GET " + trivy + "/namespaces/shop/policyreports/a":                   false,
 		"POST " + results + "/resultqueries":                                  true,
 		"POST " + results + "/fleetqueries":                                   true,
 		"GET " + results + "/clustersummaries":                                true,
@@ -285,13 +303,21 @@ func TestWatchesAreTheConsolesOwn(t *testing.T) {
 	request(f.Console, http.MethodGet, "/changes?since=12", "", signedIn)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.asked) == 0 {
-		t.Error("the console watches nothing")
-	}
+	watched := map[string]bool{}
 	for _, asked := range f.asked {
+		watched[asked.URL.Path] = true
 		if asked.URL.Query().Get("watch") != "true" {
 			t.Errorf("the console asks for %s", asked.URL)
 		}
+	}
+	if mapped := "/base/apis/aquasecurity.github.io/v1alpha1/"; !watched["/base"+reports] || !watched[mapped+"vulnerabilityreports"] || !watched[mapped+"clustervulnerabilityreports"] {
+		t.Errorf("the console watches %v", watched)
+	}
+	if got := reported(f.info.Kinds).collections("shop", false); len(got) != 3 || got[0] != "/apis/aquasecurity.github.io/v1alpha1/namespaces/shop/vulnerabilityreports" {
+		t.Errorf("of a namespace the console watches %v", got)
+	}
+	if got := reported(f.info.Kinds).collections("", true); len(got) != 3 || got[0] != "/apis/aquasecurity.github.io/v1alpha1/clustervulnerabilityreports" {
+		t.Errorf("outside namespaces the console watches %v", got)
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/results/resultsapi"
 )
 
 //go:embed web
@@ -69,8 +72,9 @@ func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	info.Kinds = resultsapi.Kinds(registry.Groups(), info.Kinds...)
 	return &site{
-		hosts: hosts, info: info, proxy: onlyAllowed(newProxy(transport, server, info.SignIn != "")), server: server, transport: transport,
+		hosts: hosts, info: info, proxy: onlyAllowed(info.Kinds, newProxy(transport, server, info.SignIn != "")), server: server, transport: transport,
 		files: http.FileServerFS(files), reviews: reviews,
 	}, nil
 }

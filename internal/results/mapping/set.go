@@ -92,7 +92,7 @@ func filesOf(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// checkNames returns an error for kinds that rows can't tell apart: they have the name of the kind alone.
+// checkNames returns an error for kinds that have one name, which is all that rows have of a kind.
 func (s *Set) checkNames() error {
 	groups := map[string]string{
 		"PolicyReport": "wgpolicyk8s.io", "ClusterPolicyReport": "wgpolicyk8s.io", "Report": "openreports.io", "ClusterReport": "openreports.io",

@@ -24,7 +24,7 @@ func many() (r *Reader, results int64) {
 		}}
 		results += n
 	}
-	return New(Options{Questions: c, Labels: []string{"result", "severity", "source", "policy", "report_namespace"}, Series: limit}), results
+	return New(Options{Kinds: noKinds, Questions: c, Labels: []string{"result", "severity", "source", "policy", "report_namespace"}, Series: limit}), results
 }
 
 // TestLimit: there are as many series as allowed, and one for each result of the others, no result is lost, and

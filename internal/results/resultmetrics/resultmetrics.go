@@ -76,8 +76,8 @@ func Validate(labels []string) error {
 type Options struct {
 	// Questions answers from the database.
 	Questions engine.Questions
-	// Kinds of the reports whose results are counted, in the order of their names.
-	Kinds []engine.ReportKind
+	// Kinds returns the kinds of reports whose results are counted, in the order of their names. They may change.
+	Kinds func() []engine.ReportKind
 	// Labels that were chosen, of Dimensions.
 	Labels []string
 	// Series is the largest number of series.
@@ -150,7 +150,7 @@ func (r *Reader) read(ctx context.Context) ([]series, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	counts, err := r.options.Questions.Count(ctx, engine.CountQuery{
-		Kinds: r.options.Kinds, By: r.by, OrderBy: engine.OrderResults, Descending: true, Limit: maxCounters,
+		Kinds: r.options.Kinds(), By: r.by, OrderBy: engine.OrderResults, Descending: true, Limit: maxCounters,
 	})
 	if err != nil {
 		return nil, err

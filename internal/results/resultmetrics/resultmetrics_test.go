@@ -102,7 +102,7 @@ func TestSeries(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, New(Options{Questions: &counter{counts: test.counts}, Labels: test.labels, Series: 2}))
+			run(t, New(Options{Kinds: noKinds, Questions: &counter{counts: test.counts}, Labels: test.labels, Series: 2}))
 			testkit.Succeeds(t, "the metric", func() error {
 				if got := scraped(t); !maps.Equal(got, test.want) {
 					return fmt.Errorf("got %v, want %v", got, test.want)
@@ -119,7 +119,7 @@ func TestUrgentSeries(t *testing.T) {
 		{Values: []string{"pass", "critical"}, Results: 900}, {Values: []string{"fail", "low"}, Results: 50}, {Values: []string{"warn", "high"}, Results: 40},
 		{Values: []string{"error", ""}, Results: 30}, {Values: []string{"fail", "critical"}, Results: 1},
 	}}
-	run(t, New(Options{Questions: c, Labels: []string{"result", "severity"}, Series: 3}))
+	run(t, New(Options{Kinds: noKinds, Questions: c, Labels: []string{"result", "severity"}, Series: 3}))
 	want := map[string]float64{
 		"result=fail,severity=critical": 1, "result=fail,severity=low": 50, "result=error": 30,
 		"result=pass,severity=(others)": 900, "result=warn,severity=(others)": 40,
@@ -136,7 +136,7 @@ func TestUrgentSeries(t *testing.T) {
 func TestDatabaseAway(t *testing.T) {
 	c := &counter{counts: []engine.Count{{Results: 7}}}
 	clock := clocktesting.NewFakeClock(time.Now())
-	run(t, New(Options{Questions: c, Series: 10, Clock: clock}))
+	run(t, New(Options{Kinds: noKinds, Questions: c, Series: 10, Clock: clock}))
 	await := func(n int64) {
 		t.Helper()
 		testkit.Succeeds(t, "the metric", func() error {
@@ -176,7 +176,7 @@ func TestDatabaseAway(t *testing.T) {
 // TestTooManyCounters: a sum of some of them would be a wrong number.
 func TestTooManyCounters(t *testing.T) {
 	c := &counter{counts: []engine.Count{{Results: 7}}, more: true}
-	if all, err := New(Options{Questions: c, Series: 10}).read(t.Context()); err == nil {
+	if all, err := New(Options{Kinds: noKinds, Questions: c, Series: 10}).read(t.Context()); err == nil {
 		t.Errorf("got %v", all)
 	}
 }
@@ -196,3 +196,5 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+func noKinds() []engine.ReportKind { return nil }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -224,7 +225,7 @@ func (r *queryStorage) firstOfFleet(ctx context.Context, q engine.OrderQuery) (*
 	})
 	status.More = status.More || len(rows) > q.Limit
 	for _, row := range rows[:min(len(rows), q.Limit)] {
-		of := source{cluster: row.cluster}
+		of := source{cluster: row.cluster, served: func() []mapping.Kind { return nil }}
 		object, err := of.object(&namedRow{ResultRow: row.ResultRow})
 		if err != nil {
 			return nil, store.APIError("show a result", err)

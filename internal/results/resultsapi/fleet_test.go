@@ -14,6 +14,7 @@ import (
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -42,7 +43,7 @@ func testFleet() *fakeEngine {
 func askFleet(t *testing.T, questions engine.Questions, spec v1alpha1.ResultQuerySpec) (*v1alpha1.FleetQuery, error) {
 	t.Helper()
 	s := &source{questions: questions, cluster: "east", timeout: questionTimeout}
-	s.namespaced, s.global = projected([]string{"wgpolicyk8s.io"})
+	s.served = func() []mapping.Kind { return Kinds([]string{"wgpolicyk8s.io"}) }
 	for _, served := range storages(s) {
 		if served.name() == "fleetqueries" {
 			object, err := served.(rest.Creater).Create(t.Context(), &v1alpha1.FleetQuery{Spec: spec}, nil, &metav1.CreateOptions{})
@@ -156,7 +157,7 @@ func TestQueryKnowsItsCluster(t *testing.T) {
 // TestClusterSummaries: each cluster has one, with results or without.
 func TestClusterSummaries(t *testing.T) {
 	s := &source{questions: testFleet(), cluster: "east", timeout: questionTimeout}
-	s.namespaced, s.global = projected([]string{"wgpolicyk8s.io"})
+	s.served = func() []mapping.Kind { return Kinds([]string{"wgpolicyk8s.io"}) }
 	lister := clusterSummaries(s).(rest.Lister)
 	object := testkit.Must(lister.List(t.Context(), nil))(t)
 	list := object.(*v1alpha1.ClusterSummaryList)

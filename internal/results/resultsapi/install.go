@@ -5,6 +5,7 @@ package resultsapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/reports/kinds"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -31,8 +33,8 @@ type Options struct {
 	Questions engine.Questions
 	// Cluster is the name that the database has for the cluster.
 	Cluster string
-	// Groups of reports whose results are served.
-	Groups []string
+	// Kinds returns the kinds of objects whose results are served. They may change.
+	Kinds func() []mapping.Kind
 }
 
 // Resources returns the names of the resources of the group.
@@ -44,16 +46,17 @@ func Resources() []string {
 	return names
 }
 
-// HasResults reports whether reports of some groups have results that the group could show.
-func HasResults(groups []string) bool {
-	namespaced, global := projected(groups)
-	return len(namespaced) > 0 && len(global) > 0
+// HasResults reports whether some kinds have results in namespaces and outside them, which the group could show.
+func HasResults(kinds []mapping.Kind) bool {
+	in := func(namespaced bool) bool {
+		return slices.ContainsFunc(kinds, func(kind mapping.Kind) bool { return kind.Namespaced == namespaced })
+	}
+	return in(true) && in(false)
 }
 
 // APIGroup returns the group, ready for InstallAPIGroup of a generic API server.
 func APIGroup(options Options) (*genericapiserver.APIGroupInfo, error) {
-	s := &source{questions: newFair(options.Questions), cluster: options.Cluster, timeout: questionTimeout}
-	s.namespaced, s.global = projected(options.Groups)
+	s := &source{questions: newFair(options.Questions), cluster: options.Cluster, served: options.Kinds, timeout: questionTimeout}
 	scheme := runtime.NewScheme()
 	if err := kinds.AddUnversionedTypes(scheme); err != nil {
 		return nil, err

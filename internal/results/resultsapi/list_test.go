@@ -24,6 +24,7 @@ import (
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -71,7 +72,7 @@ func ordinal(row engine.ResultRow, n int32) *engine.ResultRow {
 func storageOf[S rest.Storage](t *testing.T, e engine.Questions, plural string) S {
 	t.Helper()
 	s := &source{questions: e, cluster: "test", timeout: time.Minute}
-	s.namespaced, s.global = projected(registry.Groups())
+	s.served = func() []mapping.Kind { return Kinds(registry.Groups()) }
 	for _, served := range storages(s) {
 		if served.name() == plural {
 			storage, ok := served.(S)
@@ -323,6 +324,35 @@ func TestObject(t *testing.T) {
 	}
 	if got.UID == "" || got.CreationTimestamp.Unix() != 1 {
 		t.Errorf("the metadata is %+v", got.ObjectMeta)
+	}
+}
+
+// TestKinds: which kinds have results is known at each question, and those with a mapping are among them.
+func TestKinds(t *testing.T) {
+	trivy := mapping.Kind{Group: "aquasecurity.github.io", Version: "v1alpha1", Kind: "VulnerabilityReport", Resource: "vulnerabilityreports", Namespaced: true}
+	e := &fakeEngine{revision: 7, rows: []engine.ResultRow{rowOf("shop", "scan", 0, "CVE-2026-0001", "fail", "high", "Pod/web")}}
+	e.rows[0].Report.Kind = trivy.Kind
+	r := storageOf[*resultStorage](t, e, "policyresults")
+	listed := func() []v1alpha1.PolicyResult {
+		return testkit.Must(r.List(t.Context(), nil))(t).(*v1alpha1.PolicyResultList).Items
+	}
+	if got := listed(); len(got) != 0 {
+		t.Errorf("a kind that is not served has the results %v", got)
+	}
+	r.source.served = func() []mapping.Kind { return Kinds([]string{"openreports.io"}, trivy) }
+	got := listed()
+	if len(got) != 1 || len(got[0].OwnerReferences) != 1 || got[0].OwnerReferences[0].APIVersion != "aquasecurity.github.io/v1alpha1" || got[0].Report.Kind != trivy.Kind {
+		t.Errorf("a kind with a mapping has the results %+v", got)
+	}
+	want := []engine.ReportKind{
+		{Kind: "ClusterReport", Resource: "/openreports.io/clusterreports/"}, {Kind: "Report", Resource: "/openreports.io/reports/"},
+		{Kind: "VulnerabilityReport", Resource: "/aquasecurity.github.io/vulnerabilityreports/"},
+	}
+	if kinds := ReportKinds(r.source.served()); !slices.Equal(kinds, want) {
+		t.Errorf("kinds are %v, want %v", kinds, want)
+	}
+	if HasResults([]mapping.Kind{trivy}) || !HasResults(r.source.served()) || HasResults(Kinds([]string{"reports.kyverno.io"})) {
+		t.Error("the group is served without kinds in namespaces and outside them, or not with them")
 	}
 }
 

@@ -6,7 +6,7 @@ package resultsapi
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
-	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -57,7 +57,7 @@ func (s *source) metadata(report *engine.ReportRow, name string) metav1.ObjectMe
 	if report.CreatedAt != 0 {
 		metadata.CreationTimestamp = metav1.Time{Time: time.Unix(report.CreatedAt, 0)}
 	}
-	if version, ok := versions()[report.Kind]; ok && report.UID != "" {
+	if version := s.version(report.Kind); version != "" && report.UID != "" {
 		metadata.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: version, Kind: report.Kind, Name: report.Name, UID: types.UID(report.UID),
 		}}
@@ -65,16 +65,15 @@ func (s *source) metadata(report *engine.ReportRow, name string) metav1.ObjectMe
 	return metadata
 }
 
-// versions are the API versions of the kinds of reports.
-//
-// Made once is the purpose of this variable.
-var versions = sync.OnceValue(func() map[string]string {
-	all := map[string]string{}
-	for _, kind := range registry.Kinds() {
-		all[kind.GroupVersionKind.Kind] = kind.GroupVersion().String()
+// version returns the API version of a kind of reports, "" if it is not served.
+func (s *source) version(kind string) string {
+	served := s.served()
+	i := slices.IndexFunc(served, func(k mapping.Kind) bool { return k.Kind == kind })
+	if i < 0 {
+		return ""
 	}
-	return all
-})
+	return served[i].GroupVersion().String()
+}
 
 // revision is a revision of the store as clients see it.
 func revision(state engine.State) string { return fmt.Sprint(int64(state.Revision)) }

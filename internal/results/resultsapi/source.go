@@ -11,6 +11,7 @@ import (
 
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -20,8 +21,8 @@ type source struct {
 	questions engine.Questions
 	// cluster is the name that the database has for the cluster.
 	cluster string
-	// namespaced and global are the served kinds of reports in namespaces and outside them.
-	namespaced, global []engine.ReportKind
+	// served returns the kinds of objects whose results are served now.
+	served func() []mapping.Kind
 	// timeout bounds a question.
 	timeout time.Duration
 }
@@ -37,11 +38,10 @@ type scope struct {
 // kinds returns the kinds of reports in a scope, in the order of their names.
 func (in scope) kinds(s *source) []engine.ReportKind {
 	var kinds []engine.ReportKind
-	if in.namespaced {
-		kinds = append(kinds, s.namespaced...)
-	}
-	if in.global {
-		kinds = append(kinds, s.global...)
+	for _, kind := range s.served() {
+		if kind.Namespaced && in.namespaced || !kind.Namespaced && in.global {
+			kinds = append(kinds, engine.ReportKind{Kind: kind.Kind, Resource: store.StoredAs(kind.GroupResource())})
+		}
 	}
 	slices.SortFunc(kinds, func(a, b engine.ReportKind) int { return strings.Compare(a.Kind, b.Kind) })
 	return kinds
@@ -58,27 +58,20 @@ func (in scope) only() *string {
 	return nil
 }
 
-// projected returns the kinds of reports that have result rows, of some groups.
-func projected(groups []string) (namespaced, global []engine.ReportKind) {
+// Kinds returns the kinds of reports that have result rows, of some groups, and others that have them by a mapping.
+func Kinds(groups []string, mapped ...mapping.Kind) []mapping.Kind {
+	kinds := slices.Clone(mapped)
 	for _, kind := range registry.Kinds() {
-		if !results.HasRows(kind.GroupVersionKind.Kind) || !slices.Contains(groups, kind.GroupVersionKind.Group) {
-			continue
-		}
-		stored := engine.ReportKind{Kind: kind.GroupVersionKind.Kind, Resource: store.StoredAs(kind.GroupResource())}
-		if kind.Namespaced {
-			namespaced = append(namespaced, stored)
-		} else {
-			global = append(global, stored)
+		if of := kind.GroupVersionKind; results.HasRows(of.Kind) && slices.Contains(groups, of.Group) {
+			kinds = append(kinds, mapping.Kind{Group: of.Group, Version: of.Version, Kind: of.Kind, Resource: kind.Resource, Namespaced: kind.Namespaced})
 		}
 	}
-	return namespaced, global
+	return kinds
 }
 
-// ReportKinds returns the kinds of reports that have result rows, of some groups, in the order of their names.
-func ReportKinds(groups []string) []engine.ReportKind {
-	var s source
-	s.namespaced, s.global = projected(groups)
-	return scope{namespaced: true, global: true}.kinds(&s)
+// ReportKinds returns some kinds as engines know them, in the order of their names.
+func ReportKinds(kinds []mapping.Kind) []engine.ReportKind {
+	return scope{namespaced: true, global: true}.kinds(&source{served: func() []mapping.Kind { return kinds }})
 }
 
 // bounded returns a context that ends when a question has taken long enough.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/results/resultmetrics"
 	"github.com/docket-project/docket/internal/results/resultsapi"
 	"github.com/docket-project/docket/internal/server/bootstrap/handler"
@@ -25,6 +26,7 @@ import (
 	"github.com/docket-project/docket/internal/server/registration"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/database"
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // errServerEnded and errStoreEnded are the causes with which one half of the
@@ -134,7 +136,7 @@ func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServ
 	if !ok || !c.ServesResults() {
 		return nil
 	}
-	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.database, Cluster: c.Database.Cluster, Groups: c.APIGroups})
+	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.database, Cluster: c.Database.Cluster, Kinds: c.resultKinds})
 	if err != nil {
 		return fmt.Errorf("API group of results: %w", err)
 	}
@@ -148,8 +150,8 @@ func (c CompletedConfig) resultMetrics(opened backend) *resultmetrics.Reader {
 		return nil
 	}
 	return resultmetrics.New(resultmetrics.Options{
-		Questions: sql.database, Kinds: resultsapi.ReportKinds(c.APIGroups), Labels: c.MetricsResults, Series: c.MetricsResultsSeries,
-		Clock: c.Store.Clock,
+		Questions: sql.database, Labels: c.MetricsResults, Series: c.MetricsResultsSeries, Clock: c.Store.Clock,
+		Kinds: func() []engine.ReportKind { return resultsapi.ReportKinds(c.resultKinds()) },
 	})
 }
 
@@ -163,11 +165,14 @@ func (c *Config) withoutResults() string {
 		return "its reports are in etcd"
 	case !c.ResultRows:
 		return "it has no result rows (--" + resultRowsFlag + ")"
-	case !resultsapi.HasResults(c.APIGroups):
+	case !resultsapi.HasResults(c.resultKinds()):
 		return "reports of " + strings.Join(c.APIGroups, ", ") + " have no result rows (--api-groups)"
 	}
 	return ""
 }
+
+// resultKinds are the kinds of objects that have result rows.
+func (c *Config) resultKinds() []mapping.Kind { return resultsapi.Kinds(c.APIGroups) }
 
 // projector returns what makes result rows, nil if there are to be none.
 func (c CompletedConfig) projector() store.Projector {

@@ -30,7 +30,7 @@ const scoped = ['overview', 'fix', 'results', 'heatmap', 'questions', 'question'
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const status = /** @type {HTMLElement} */ (document.getElementById('status'));
 const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
-let info = { cluster: '', kubectl: ['kubectl'] };
+let info = { cluster: '', kubectl: ['kubectl'], kinds: [] };
 let namespaces = [];
 /** Who is signed in, at a console for many; empty where that is whoever started it. */
 let person = '';

@@ -12,7 +12,7 @@ import { outcome, outcomes, worse } from './terms.js';
  * @property {import('./router.js').Place} place
  * @property {import('./router.js').Scope} scope
  * @property {AbortSignal} signal ends when the person goes elsewhere
- * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[], newLink?: string}} info
+ * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[], newLink?: string, kinds: {group: string, version: string, kind: string, resource: string}[]}} info
  * @property {() => void} show shows the page anew
  * @property {(error: any) => void} refuse shows what the error means instead of the page
  * @property {boolean} [patient] the page is read once more, behind the one that is shown

@@ -13,17 +13,13 @@ import { yaml } from './yaml.js';
 /** Results that are shown above the YAML. */
 const shown = 100;
 
-const resources = {
-  PolicyReport: 'wgpolicyk8s.io/v1alpha2/policyreports', ClusterPolicyReport: 'wgpolicyk8s.io/v1alpha2/clusterpolicyreports',
-  Report: 'openreports.io/v1alpha1/reports', ClusterReport: 'openreports.io/v1alpha1/clusterreports',
-};
-
 /** @param {import('./pieces.js').Context} context */
 export async function report(context) {
   const { place: { params }, scope, signal, info } = context;
   const [kind, name] = [params.get('kind') ?? '', params.get('name') ?? ''];
-  if (!Object.hasOwn(resources, kind)) return [h('h1', {}, 'There is no such kind of report')];
-  const [group, version, plural] = resources[kind].split('/');
+  const known = info.kinds.find((of) => of.kind === kind);
+  if (!known) return [h('h1', {}, 'There is no such kind of report')];
+  const { group, version, resource: plural } = known;
   const where = scope.namespace ? `namespaces/${encodeURIComponent(scope.namespace)}/` : '';
   const selector = fieldSelector({ 'report.kind': kind, 'report.name': name });
   const results = api.results({ namespace: scope.namespace, global: !scope.namespace }, { limit: shown, fieldSelector: selector }, signal).catch(() => null); // The YAML has them, too.
