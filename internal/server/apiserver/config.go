@@ -24,6 +24,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/connections"
 	"github.com/docket-project/docket/internal/reports/kinds"
 	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/results/resultsapi"
 	"github.com/docket-project/docket/internal/server/frontproxy"
 	"github.com/docket-project/docket/internal/server/namespaces"
@@ -62,6 +63,8 @@ type Config struct {
 	BootstrapCAFile string
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
+	// Mappings give objects of other kinds such rows.
+	Mappings *mapping.Set
 	// MetricsResults are the dimensions by which the metrics count results, and MetricsResultsSeries is the largest
 	// number of series.
 	MetricsResults       []string
@@ -157,6 +160,10 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 	generic.OpenAPIConfig.Info.Title = "Docket"
 	generic.OpenAPIV3Config.Info.Title = "Docket"
 	storage := o.Storage
+	mappings, err := mapping.Load(storage.ResultMappings...)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", resultMappingsFlag, err)
+	}
 	return &Config{
 		Generic:         generic,
 		APIGroups:       storage.APIGroups,
@@ -174,6 +181,7 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 			GarbageCollector: o.CoreAPI != nil,
 		},
 		ResultRows:           storage.ResultRows,
+		Mappings:             mappings,
 		MetricsResults:       storage.MetricsResults,
 		MetricsResultsSeries: storage.MetricsResultsSeries,
 		BootstrapCAFile:      o.BootstrapCAFile,

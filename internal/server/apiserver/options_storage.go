@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/results/resultmetrics"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/database"
@@ -36,7 +37,10 @@ const databaseForms = "postgres://user@host:port/name, sqlite:///path/to/file.db
 
 const (
 	// resultRowsFlag names the flag of ResultRows.
-	resultRowsFlag   = "result-rows"
+	resultRowsFlag = "result-rows"
+	// resultMappingsFlag names the flag of ResultMappings.
+	resultMappingsFlag = "result-mappings"
+
 	maxClusterLength = 63
 	minWatchHistory  = time.Minute
 	minBytes         = 1 << 20
@@ -76,6 +80,8 @@ type StorageOptions struct {
 	CacheBytes store.CacheBytes
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
+	// ResultMappings are files and folders with mappings, which give objects of other kinds such rows.
+	ResultMappings []string
 	// MetricsResults are the dimensions by which the metrics count results, none for no such metric, and
 	// MetricsResultsSeries is the largest number of series.
 	MetricsResults       []string
@@ -123,6 +129,8 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 		"Keep each result as a row, for SQL (docs/operate/sql.md) and the API of results.")
 	fs.StringSliceVar(&o.CustomResources, customResourcesFlag, o.CustomResources,
 		"Files or folders with CustomResourceDefinitions whose objects this server keeps (docs/produce/custom-resources.md). They are read again when they change.")
+	fs.StringSliceVar(&o.ResultMappings, resultMappingsFlag, o.ResultMappings,
+		"Files and folders that say which results objects of other kinds have (docs/produce/result-mappings.md). Those of Trivy's kinds are built in.")
 	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
 		"Labels of the metric docket_policy_results, out of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any, there is no such metric.")
 	fs.IntVar(&o.MetricsResultsSeries, metricsResultsSeriesFlag, o.MetricsResultsSeries,
@@ -171,6 +179,9 @@ func (o *StorageOptions) Validate() []error {
 	if _, err := readDefinitions(o.CustomResources); err != nil {
 		report("--%s: %w", customResourcesFlag, err)
 	}
+	if _, err := mapping.Load(o.ResultMappings...); err != nil {
+		report("--%s: %w", resultMappingsFlag, err)
+	}
 	if err := resultmetrics.Validate(o.MetricsResults); err != nil {
 		report("--%s: %w", metricsResultsFlag, err)
 	}
@@ -199,6 +210,7 @@ var sqlFlags = map[string]string{
 	"cache-bytes":         "the watch cache holds all reports",
 
 	customResourcesFlag:      "kube-apiserver keeps custom resources there by itself",
+	resultMappingsFlag:       "there are no result rows in etcd",
 	metricsResultsFlag:       "there are no result rows in etcd",
 	metricsResultsSeriesFlag: "there are no result rows in etcd",
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -171,15 +172,18 @@ func (c *Config) withoutResults() string {
 	return ""
 }
 
-// resultKinds are the kinds of objects that have result rows.
-func (c *Config) resultKinds() []mapping.Kind { return resultsapi.Kinds(c.APIGroups) }
+// resultKinds are the kinds of objects in served groups that have result rows.
+func (c *Config) resultKinds() []mapping.Kind {
+	mapped := slices.DeleteFunc(c.Mappings.Kinds(), func(kind mapping.Kind) bool { return !slices.Contains(c.APIGroups, kind.Group) })
+	return resultsapi.Kinds(c.APIGroups, mapped...)
+}
 
 // projector returns what makes result rows, nil if there are to be none.
 func (c CompletedConfig) projector() store.Projector {
 	if !c.ResultRows {
 		return nil
 	}
-	return results.Project
+	return results.Projector(c.Mappings)
 }
 
 // indexedFields are the fields that lists find through an index: those that
