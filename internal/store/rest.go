@@ -30,7 +30,12 @@ func (s *Store) RESTOptionsGetter(codec runtime.Codec, project Projector) generi
 // encoded with codec, unless the request for a resource brings another one, as the server of custom resources does for
 // each of their versions.
 func (s *Store) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
-	return &restOptionsGetter{store: s, codec: codec, manyVersions: true}
+	return s.ProjectedGetter(codec, nil)
+}
+
+// ProjectedGetter is ObjectsGetter for objects whose result rows are made with project, which may be nil.
+func (s *Store) ProjectedGetter(codec runtime.Codec, project Projector) generic.RESTOptionsGetter {
+	return &restOptionsGetter{store: s, codec: codec, project: project, manyVersions: true}
 }
 
 type restOptionsGetter struct {

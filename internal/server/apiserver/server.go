@@ -94,7 +94,8 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	if err != nil {
 		return nil, err
 	}
-	if err := c.installResults(generic, opened); err != nil {
+	kinds := func() []mapping.Kind { return c.resultKinds(served.Groups()) }
+	if err := c.installResults(generic, opened, kinds); err != nil {
 		return nil, err
 	}
 	served = registry.NewServer(generic, &c.Generic.Config, c.storage(opened))
@@ -116,13 +117,17 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	}
 	return &Server{
 		Generic: generic, Store: storeOf(opened), backend: opened, holds: held, custom: custom,
-		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper, results: c.resultMetrics(opened),
+		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper, results: c.resultMetrics(opened, kinds),
 	}, nil
 }
 
-// storage returns where objects are kept: reports with their rows, objects of kinds that may change without.
+// storage returns where objects are kept. Kinds of reports are always the same, others may change.
 func (c CompletedConfig) storage(opened backend) registry.Storage {
-	objects := countedObjects{opened.ObjectsGetter(nil), c.Generic.StorageObjectCountTracker}
+	others := opened.ObjectsGetter(nil)
+	if reports := storeOf(opened); reports != nil {
+		others = reports.ProjectedGetter(nil, c.projector())
+	}
+	objects := countedObjects{others, c.Generic.StorageObjectCountTracker}
 	return func(kind registry.Kind) genericregistry.RESTOptionsGetter {
 		if kind.Report() {
 			return c.Generic.RESTOptionsGetter
@@ -132,12 +137,12 @@ func (c CompletedConfig) storage(opened backend) registry.Storage {
 }
 
 // installResults serves the results of reports as objects, where there are rows of them.
-func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServer, opened backend) error {
+func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServer, opened backend, kinds func() []mapping.Kind) error {
 	sql, ok := opened.(*sqlBackend)
 	if !ok || !c.ServesResults() {
 		return nil
 	}
-	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.database, Cluster: c.Database.Cluster, Kinds: c.resultKinds})
+	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.database, Cluster: c.Database.Cluster, Kinds: kinds})
 	if err != nil {
 		return fmt.Errorf("API group of results: %w", err)
 	}
@@ -145,14 +150,14 @@ func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServ
 }
 
 // resultMetrics returns what counts results for metrics; nil if nobody is to.
-func (c CompletedConfig) resultMetrics(opened backend) *resultmetrics.Reader {
+func (c CompletedConfig) resultMetrics(opened backend, kinds func() []mapping.Kind) *resultmetrics.Reader {
 	sql, ok := opened.(*sqlBackend)
 	if !ok || !c.ServesResults() || len(c.MetricsResults) == 0 {
 		return nil
 	}
 	return resultmetrics.New(resultmetrics.Options{
 		Questions: sql.database, Labels: c.MetricsResults, Series: c.MetricsResultsSeries, Clock: c.Store.Clock,
-		Kinds: func() []engine.ReportKind { return resultsapi.ReportKinds(c.resultKinds()) },
+		Kinds: func() []engine.ReportKind { return resultsapi.ReportKinds(kinds()) },
 	})
 }
 
@@ -166,16 +171,16 @@ func (c *Config) withoutResults() string {
 		return "its reports are in etcd"
 	case !c.ResultRows:
 		return "it has no result rows (--" + resultRowsFlag + ")"
-	case !resultsapi.HasResults(c.resultKinds()):
+	case !resultsapi.HasResults(resultsapi.Kinds(c.APIGroups)):
 		return "reports of " + strings.Join(c.APIGroups, ", ") + " have no result rows (--api-groups)"
 	}
 	return ""
 }
 
-// resultKinds are the kinds of objects in served groups that have result rows.
-func (c *Config) resultKinds() []mapping.Kind {
-	mapped := slices.DeleteFunc(c.Mappings.Kinds(), func(kind mapping.Kind) bool { return !slices.Contains(c.APIGroups, kind.Group) })
-	return resultsapi.Kinds(c.APIGroups, mapped...)
+// resultKinds are the kinds of objects in some groups that have result rows.
+func (c *Config) resultKinds(groups []string) []mapping.Kind {
+	mapped := slices.DeleteFunc(c.Mappings.Kinds(), func(kind mapping.Kind) bool { return !slices.Contains(groups, kind.Group) })
+	return resultsapi.Kinds(groups, mapped...)
 }
 
 // projector returns what makes result rows, nil if there are to be none.
