@@ -44,12 +44,13 @@ func newMigrateResults(p cli.Process) *cobra.Command {
 	storage := apiserver.NewStorageOptions()
 	var sections cliflag.NamedFlagSets
 	storage.AddDatabaseFlags(sections.FlagSet("reports"))
+	storage.AddKindFlags(sections.FlagSet("reports"))
 	command := &cobra.Command{
 		Use:   "results --database URL",
 		Short: "Rebuild the rows for SQL users from the reports",
 		Long: `Rebuild the result rows, which the SQL views show, from the reports.
 
-Run it after a server has run with --result-rows=false, or when a release note says so.
+Run it after a server has run with --result-rows=false, after a change of a mapping, or when a release note says so.
 On PostgreSQL, servers may keep running meanwhile.`,
 		Example: `  docket migrate results --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
 		Args:    cli.NoArguments,

@@ -22,9 +22,7 @@ const rebuildPage = 100
 // changes is derived by its own write. progress gets the number of objects that are done, and of all; it may be nil. An
 // object that can't be read keeps nobody else's rows from being made: the error at the end names it.
 func (s *Store) RebuildResults(ctx context.Context, progress func(done, total int64)) error {
-	s.resourcesMu.Lock()
-	resources := s.resources
-	s.resourcesMu.Unlock()
+	resources := s.derived()
 	var done, total int64
 	for _, r := range resources {
 		stats, err := s.engine.Stats(ctx, r.resource)

@@ -64,6 +64,48 @@ func TestMappedResults(t *testing.T) {
 	}
 }
 
+// TestRebuiltByMapping: after a change of a mapping, rows are made again with it.
+func TestRebuiltByMapping(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	mappings := filepath.Join(folder, "mappings.yaml")
+	text := string(testkit.Must(os.ReadFile("testdata/mappings.yaml"))(t))
+	text = strings.NewReplacer("example.com", "aquasecurity.github.io", "v1", "v1alpha1", "Finding", "ConfigAuditReport", "findings", "configauditreports",
+		"object.items", "object.report.checks", "item.policy", "item.checkID", "item.result", `"'warn'"`).Replace(text)
+	testkit.NoError(t, os.WriteFile(mappings, []byte(text), 0o600))
+	url := databases()["sqlite"](t)
+	withKinds := func(files ...string) func(*apiserver.Options) {
+		return func(o *apiserver.Options) {
+			o.Storage.CustomResources = []string{filepath.Join("..", "..", "plane", "sample", "trivy", "definitions.yaml")}
+			o.Storage.ResultMappings = files
+		}
+	}
+	s := startServer(t, url, withKinds())
+	const audit = `{"apiVersion":"aquasecurity.github.io/v1alpha1","kind":"ConfigAuditReport","metadata":{"name":"web"},"report":{` +
+		`"scanner":{"name":"Trivy","vendor":"a","version":"1"},"summary":{"criticalCount":0,"highCount":1,"mediumCount":0,"lowCount":0},` +
+		`"checks":[{"checkID":"KSV001","title":"t","severity":"HIGH","success":false}]}}`
+	ask(t, s, http.StatusCreated, http.MethodPost, "/apis/aquasecurity.github.io/v1alpha1/namespaces/shop/configauditreports", audit)
+	results := func() any {
+		items, _ := at(t, ask(t, s, http.StatusOK, http.MethodGet, "/apis/results.docket.dev/v1alpha1/policyresults", ""), "items").([]any)
+		got, _ := items[0].(map[string]any)
+		return got["result"]
+	}
+	if got := results(); got != "fail" {
+		t.Fatalf("by the mapping that is built in the result is %v", got)
+	}
+	s.stop()
+	o := apiserver.NewLocalOptions()
+	withKinds(mappings)(o)
+	o.Storage.Database = url
+	reports := testkit.Must(apiserver.OpenReports(t.Context(), o.Storage))(t)
+	testkit.NoError(t, reports.Store.RebuildResults(t.Context(), nil))
+	testkit.NoError(t, reports.Close())
+	s = startServer(t, url, withKinds(mappings))
+	if got := results(); got != "warn" {
+		t.Errorf("by the new mapping the result is %v", got)
+	}
+}
+
 // TestWrongMappings: the server does not start, and says where the mistake is.
 func TestWrongMappings(t *testing.T) {
 	t.Parallel()

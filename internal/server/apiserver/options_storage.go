@@ -127,14 +127,19 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
 	fs.BoolVar(&o.ResultRows, resultRowsFlag, o.ResultRows,
 		"Keep each result as a row, for SQL (docs/operate/sql.md) and the API of results.")
-	fs.StringSliceVar(&o.CustomResources, customResourcesFlag, o.CustomResources,
-		"Files or folders with CustomResourceDefinitions whose objects this server keeps (docs/produce/custom-resources.md). They are read again when they change.")
-	fs.StringSliceVar(&o.ResultMappings, resultMappingsFlag, o.ResultMappings,
-		"Files and folders that say which results objects of other kinds have (docs/produce/result-mappings.md). Those of Trivy's kinds are built in.")
+	o.AddKindFlags(fs)
 	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
 		"Labels of the metric docket_policy_results, out of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any, there is no such metric.")
 	fs.IntVar(&o.MetricsResultsSeries, metricsResultsSeriesFlag, o.MetricsResultsSeries,
 		"Largest number of series of docket_policy_results: failures first, by severity. The rest is summed up under "+resultmetrics.Others+".")
+}
+
+// AddKindFlags adds the flags that say which kinds there are beside reports, and what their results are, to fs.
+func (o *StorageOptions) AddKindFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&o.CustomResources, customResourcesFlag, o.CustomResources,
+		"Files or folders with CustomResourceDefinitions whose objects this server keeps (docs/produce/custom-resources.md). They are read again when they change.")
+	fs.StringSliceVar(&o.ResultMappings, resultMappingsFlag, o.ResultMappings,
+		"Files and folders that say which results objects of other kinds have (docs/produce/result-mappings.md). Those of Trivy's kinds are built in.")
 }
 
 // AddDatabaseFlags adds the flags that say where the reports are, to fs.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/results/mapping"
 	"github.com/docket-project/docket/internal/server/imports"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/database"
@@ -84,7 +85,12 @@ func (r *Reports) open(ctx context.Context, storage *StorageOptions, others []*c
 	if err != nil {
 		return err
 	}
-	reports, objects := r.Store.RESTOptionsGetter(nil, results.Project), r.Store.ObjectsGetter(nil)
+	mappings, err := mapping.Load(storage.ResultMappings...)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", resultMappingsFlag, err)
+	}
+	project := results.Projector(mappings)
+	reports, objects := r.Store.RESTOptionsGetter(nil, project), r.Store.ProjectedGetter(nil, project)
 	r.opened, err = registry.Open(slices.Concat(registry.KindsOf(storage.APIGroups), kinds), func(kind registry.Kind) generic.RESTOptionsGetter {
 		if kind.Report() {
 			return reports
