@@ -5,7 +5,9 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +108,16 @@ func moduleFolder(t testing.TB, module string) string {
 	return testkit.Must(goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Dir}}", module))(t)
 }
 
+// Module returns the folder of a public module at a version, such as example.com/module@v1.2.3.
+func Module(t testing.TB, module string) string {
+	t.Helper()
+	// Outside of a module of ours, whose requirements don't matter.
+	printed := testkit.Must(runGo(t.Context(), t.TempDir(), "mod", "download", "-json", module))(t)
+	var downloaded struct{ Dir string }
+	testkit.NoError(t, json.Unmarshal([]byte(printed), &downloaded))
+	return downloaded.Dir
+}
+
 // PublishedCRDFolders returns the folders with the CustomResourceDefinitions of reports as they are
 // published: in Kyverno's module, and in that of OpenReports' API which Kyverno is built with.
 func PublishedCRDFolders(t testing.TB) []string {
@@ -133,14 +145,24 @@ func (c *Cluster) InstallPublishedCRDs(t testing.TB) {
 	}
 }
 
-// Install installs CustomResourceDefinitions and waits until the cluster has accepted them.
+// Install installs CustomResourceDefinitions and waits until the cluster serves them.
 func (c *Cluster) Install(t testing.TB, definitions []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
-	client, k := c.Extensions(t).ApiextensionsV1().CustomResourceDefinitions(), c.Kubectl(t, "default")
+	client := c.Extensions(t).ApiextensionsV1().CustomResourceDefinitions()
 	for _, definition := range definitions {
 		if _, err := client.Create(t.Context(), definition, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatalf("install CRD %s: %v", definition.Name, err)
 		}
-		k.Run(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/"+definition.Name)
+	}
+	for _, definition := range definitions {
+		err := wait.PollUntilContextTimeout(t.Context(), pollInterval, registerTimeout, true, func(ctx context.Context) (bool, error) {
+			found, err := client.Get(ctx, definition.Name, metav1.GetOptions{})
+			return err == nil && slices.ContainsFunc(found.Status.Conditions, func(condition apiextensionsv1.CustomResourceDefinitionCondition) bool {
+				return condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue
+			}), err
+		})
+		if err != nil {
+			t.Fatalf("CRD %s is not established: %v", definition.Name, err)
+		}
 	}
 }

@@ -36,15 +36,25 @@ func APIServices() map[string]metav1.GroupVersion {
 // Register points the cluster's Service to a port on loopback, and the APIServices
 // to the Service, with the authority that signs the replicas' certificates. It
 // returns when the cluster says that all are available. A replica that was registered before
-// must have ended: until kube-apiserver learns of the new port, the old one answers.
-func (c *Cluster) Register(t testing.TB, port int) {
+// must have ended: until kube-apiserver learns of the new port, the old one answers. Versions beyond those of reports
+// are registered, too.
+func (c *Cluster) Register(t testing.TB, port int, further ...metav1.GroupVersion) {
 	t.Helper()
-	c.RegisterWith(t, port, c.docket.pem)
-	c.WaitAvailable(t)
+	versions := APIServices()
+	for _, version := range further {
+		versions[version.Version+"."+version.Group] = version
+	}
+	c.register(t, port, c.docket.pem, versions)
+	c.waitAvailable(t, versions)
 }
 
-// RegisterWith is Register with any authority, and without the wait.
+// RegisterWith is Register for reports with any authority, and without the wait.
 func (c *Cluster) RegisterWith(t testing.TB, port int, authority []byte) {
+	t.Helper()
+	c.register(t, port, authority, APIServices())
+}
+
+func (c *Cluster) register(t testing.TB, port int, authority []byte, versions map[string]metav1.GroupVersion) {
 	t.Helper()
 	c.EnsureNamespace(t, Namespace)
 	ctx := t.Context()
@@ -57,7 +67,7 @@ func (c *Cluster) RegisterWith(t testing.TB, port int, authority []byte) {
 		t.Fatalf("create the Service: %v", err)
 	}
 	port32 := int32(port)
-	for name, version := range APIServices() {
+	for name, version := range versions {
 		spec := apiregistrationv1.APIServiceSpec{
 			Service:              &apiregistrationv1.ServiceReference{Namespace: Namespace, Name: ServiceName, Port: &port32},
 			Group:                version.Group,
@@ -104,9 +114,14 @@ func (c *Cluster) Aggregator(t testing.TB) aggregator.Interface {
 // available, and has their resources in the discovery that kubectl asks for, which comes a moment later.
 func (c *Cluster) WaitAvailable(t testing.TB) {
 	t.Helper()
+	c.waitAvailable(t, APIServices())
+}
+
+func (c *Cluster) waitAvailable(t testing.TB, versions map[string]metav1.GroupVersion) {
+	t.Helper()
 	var problem string
 	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, registerTimeout, true, func(ctx context.Context) (bool, error) {
-		for name, version := range APIServices() {
+		for name, version := range versions {
 			if problem = c.unavailable(ctx, t, name); problem != "" {
 				return false, nil
 			}
@@ -116,7 +131,7 @@ func (c *Cluster) WaitAvailable(t testing.TB) {
 				return false, nil
 			}
 		}
-		problem = c.undiscovered(t)
+		problem = c.undiscovered(t, versions)
 		return problem == "", nil
 	})
 	if err != nil {
@@ -125,9 +140,9 @@ func (c *Cluster) WaitAvailable(t testing.TB) {
 }
 
 // undiscovered returns which version is not in discovery, "" if all are.
-func (c *Cluster) undiscovered(t testing.TB) string {
+func (c *Cluster) undiscovered(t testing.TB, versions map[string]metav1.GroupVersion) string {
 	_, lists, err := c.Client(t).Discovery().ServerGroupsAndResources()
-	for name, version := range APIServices() {
+	for name, version := range versions {
 		if !slices.ContainsFunc(lists, func(list *metav1.APIResourceList) bool {
 			return list.GroupVersion == version.String() && len(list.APIResources) > 0
 		}) {
