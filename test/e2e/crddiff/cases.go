@@ -27,8 +27,10 @@ type Step struct {
 	// The path names the object or, for a Collection, all objects of the kind in the namespace; Suffix follows.
 	Collection bool
 	Suffix     string
-	Query      url.Values
-	Header     map[string]string
+	// Version is another one than the case's, if it is not empty.
+	Version string
+	Query   url.Values
+	Header  map[string]string
 	// Body is nil if Raw is the body, which may be no JSON at all.
 	Body *Value
 	Raw  string
@@ -66,6 +68,12 @@ func (s Step) header(name, value string) Step {
 
 func (s Step) at(suffix string) Step {
 	s.Suffix = suffix
+	return s
+}
+
+// in returns the step for a kind in another version.
+func (s Step) in(other Kind) Step {
+	s.Version = other.Version
 	return s
 }
 
@@ -107,25 +115,46 @@ func remove(options *Value) Step {
 func NewCase(kind Kind, seed, number uint64) Case {
 	g := newGenerator(seed, number)
 	c := Case{Kind: kind, Seed: seed, Number: number}
-	stories := []struct {
-		weight int
-		tell   func(*generator, Kind) []Step
-	}{
-		{10, createStory}, {6, updateStory}, {5, jsonPatchStory}, {5, mergeStory}, {1, strategicStory}, {7, applyStory},
-		{4, deleteStory}, {4, readStory}, {4, envelopeStory}, {2, generateNameStory}, {2, subresourceStory}, {1, collectionStory},
-	}
+	told := stories(kind)
 	total := 0
-	for _, s := range stories {
+	for _, s := range told {
 		total += s.weight
 	}
 	chosen := g.IntN(total)
-	for _, s := range stories {
+	for _, s := range told {
 		if chosen -= s.weight; chosen < 0 {
 			c.Steps = s.tell(g, kind)
 			break
 		}
 	}
 	return c
+}
+
+// story makes requests; the weight is how often, compared with others.
+type story struct {
+	weight int
+	tell   func(*generator, Kind) []Step
+}
+
+// stories returns those about a kind.
+func stories(kind Kind) []story {
+	all := []story{
+		{10, createStory}, {6, updateStory}, {5, jsonPatchStory}, {5, mergeStory}, {1, strategicStory}, {7, applyStory},
+		{4, deleteStory}, {4, readStory}, {4, envelopeStory}, {2, generateNameStory}, {2, subresourceStory}, {1, collectionStory},
+	}
+	if kind.Status {
+		all = append(all, story{6, statusStory})
+	}
+	if kind.Scale != nil {
+		all = append(all, story{8, scaleStory})
+	}
+	if len(kind.Selectable) > 0 {
+		all = append(all, story{5, selectStory})
+	}
+	if len(kind.Others) > 0 {
+		all = append(all, story{8, versionStory})
+	}
+	return all
 }
 
 // createStory creates an object in one of the ways there are, and reads it.

@@ -4,10 +4,9 @@
 package crddiff
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // jsonPatchStory changes an object by JSON patches.
@@ -38,6 +37,7 @@ func (g *generator) operation(kind Kind) *Value {
 		}
 		return Object("op", pick(g, "add", "replace"), "path", "/metadata/"+name, "value", must(value))
 	}
+	g.left, g.tries = pick(g, 10, 40), allTries
 	operation := Object("op", pick(g, "add", "add", "add", "replace", "replace", "remove", "test", "move", "copy"), "path", path)
 	switch operation.Get("op").literal {
 	case `"move"`, `"copy"`:
@@ -63,26 +63,28 @@ func (g *generator) operation(kind Kind) *Value {
 }
 
 // pointer returns the path of some field as JSON patches write it, and the field's schema.
-func (g *generator) pointer(schema *apiextensionsv1.JSONSchemaProps) (string, *apiextensionsv1.JSONSchemaProps) {
+func (g *generator) pointer(schema *Schema) (string, *Schema) {
 	path := ""
 	for depth := 0; ; depth++ {
 		switch {
-		case len(schema.Properties) > 0:
+		case len(schema.fields) > 0:
 			var names []string
-			for _, name := range sortedKeys(schema.Properties) {
+			for _, name := range sortedKeys(schema.fields) {
 				if depth > 0 || !isEnvelope(name) {
 					names = append(names, name)
 				}
 			}
+			if len(names) == 0 {
+				return "/" + pick(g, "any", "spec"), schema
+			}
 			name := pick(g, names...)
-			property := schema.Properties[name]
-			path, schema = path+"/"+name, &property
-		case schema.Items != nil:
-			path, schema = path+"/"+pick(g, "0", "0", "-", "1", "9", "-1", "01"), schema.Items.Schema
-		case schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil:
-			path, schema = path+"/"+pick(g, "a", "b", "app.kubernetes.io~1name", ""), schema.AdditionalProperties.Schema
+			path, schema = path+"/"+name, schema.fields[name]
+		case schema.items != nil:
+			path, schema = path+"/"+pick(g, "0", "0", "-", "1", "9", "-1", "01"), schema.items
+		case schema.values != nil:
+			path, schema = path+"/"+pick(g, "a", "b", "app.kubernetes.io~1name", ""), schema.values
 		default:
-			return path, schema
+			return cmp.Or(path, "/"+pick(g, "any", "spec")), schema
 		}
 		if g.chance(0.35) {
 			return path, schema
@@ -94,7 +96,7 @@ func (g *generator) pointer(schema *apiextensionsv1.JSONSchemaProps) (string, *a
 func mergeStory(g *generator, kind Kind) []Step {
 	steps := []Step{post(g.plain(kind))}
 	for range 1 + g.IntN(2) {
-		body := g.object(kind.Schema, 0)
+		body := g.part(kind.Schema)
 		for i := range body.members {
 			if g.chance(0.15) {
 				body.members[i].value = Null()
@@ -114,7 +116,7 @@ func mergeStory(g *generator, kind Kind) []Step {
 
 // strategicStory tries the patches that custom resources don't have.
 func strategicStory(g *generator, kind Kind) []Step {
-	return []Step{post(g.plain(kind)), g.writing(patch(typeStrategic, g.object(kind.Schema, 0))), get()}
+	return []Step{post(g.plain(kind)), g.writing(patch(typeStrategic, g.part(kind.Schema))), get()}
 }
 
 // applyStory has several managers apply.
@@ -154,7 +156,7 @@ func applyStory(g *generator, kind Kind) []Step {
 	return append(steps, get(), g.view(get()))
 }
 
-// subresourceStory asks for subresources, which the kinds don't have.
+// subresourceStory asks for any subresources, which most kinds don't have.
 func subresourceStory(g *generator, kind Kind) []Step {
 	steps := []Step{post(g.plain(kind))}
 	suffix := pick(g, "/status", "/scale", "/nonsense", "/status/x", "/")

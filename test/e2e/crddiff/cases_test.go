@@ -14,7 +14,7 @@ import (
 // gadget is a kind with what schemas may have.
 func gadget() Kind {
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
-	return Kind{Group: "example.com", Version: "v1", Kind: "Gadget", Resource: "gadgets", Namespaced: true, Schema: &apiextensionsv1.JSONSchemaProps{
+	return Kind{Group: "example.com", Version: "v1", Kind: "Gadget", Resource: "gadgets", Namespaced: true, Schema: NewSchema(&apiextensionsv1.JSONSchemaProps{
 		Type: "object", Required: []string{"owner"},
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{
 			"owner": text, "count": {Type: "integer", Format: "int32"}, "on": {Type: "boolean"},
@@ -22,7 +22,7 @@ func gadget() Kind {
 			"tags":    {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}},
 			"more":    {Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &text}},
 		},
-	}}
+	})}
 }
 
 func TestSameSeedSameCase(t *testing.T) {

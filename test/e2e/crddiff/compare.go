@@ -51,7 +51,7 @@ var (
 	reasonPattern = regexp.MustCompile(`^"[A-Z][A-Za-z]+"$`)
 	indexPattern  = regexp.MustCompile(`\[[0-9]+\]`)
 	numberPattern = regexp.MustCompile(`-?[0-9][0-9.eE+-]*`)
-	fieldPattern  = regexp.MustCompile(`\b(results|spec|scope|summary|metadata|configuration|scopeSelector)[A-Za-z0-9_.\[\]-]*`)
+	fieldPattern  = regexp.MustCompile(`\b(results|spec|status|scope|summary|metadata|configuration|scopeSelector)[A-Za-z0-9_.\[\]-]*`)
 )
 
 // kindOfText shortens a text to what is common to texts of one kind.

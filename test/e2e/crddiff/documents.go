@@ -152,7 +152,7 @@ func schemasOf(document map[string]any, schemas any, groups map[string]any) any 
 		group, _ := gvk["group"].(string)
 		if _, wanted := groups[group]; wanted {
 			resolved := resolve(document, schema, 0)
-			out[fmt.Sprint(gvk["kind"])] = map[string]any{"name": name, "schema": resolved}
+			out[fmt.Sprintf("%v/%v", gvk["version"], gvk["kind"])] = map[string]any{"name": name, "schema": resolved}
 		}
 	}
 	return out

@@ -46,8 +46,8 @@ func TestCompareDocuments(t *testing.T) {
 		openapi, verbs, want string
 	}{
 		"equal":              {gadgetDocument(`{"type":"integer"}`, "Another text."), `["list","get"]`, ""},
-		"another type":       {gadgetDocument(`{"type":"number"}`, "One text."), `["list","get"]`, "/openapi/v3/apis/example.com/v1 schemas.Gadget.schema.properties.count.type"},
-		"a default":          {gadgetDocument(`{"type":"integer","default":0}`, "One text."), `["list","get"]`, "/openapi/v3/apis/example.com/v1 schemas.Gadget.schema.properties.count.default"},
+		"another type":       {gadgetDocument(`{"type":"number"}`, "One text."), `["list","get"]`, "/openapi/v3/apis/example.com/v1 schemas.v1/Gadget.schema.properties.count.type"},
+		"a default":          {gadgetDocument(`{"type":"integer","default":0}`, "One text."), `["list","get"]`, "/openapi/v3/apis/example.com/v1 schemas.v1/Gadget.schema.properties.count.default"},
 		"a verb":             {integer, `["list"]`, "/apis/example.com/v1 resources.gadgets.verbs"},
 		"another parameter":  {strings.Replace(integer, `"limit"`, `"continue"`, 1), `["get","list"]`, `/openapi/v3/apis/example.com/v1 paths."/apis/example.com/v1/gadgets".get.parameters[]`},
 		"the path of others": {strings.Replace(integer, "things", "others", 1), `["get","list"]`, ""},

@@ -15,11 +15,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Kind is what a CustomResourceDefinition serves in its storage version.
+// Kind is what a CustomResourceDefinition serves in a version.
 type Kind struct {
 	Group, Version, Kind, Resource string
 	Namespaced                     bool
-	Schema                         *apiextensionsv1.JSONSchemaProps
+	Schema                         *Schema
+	// Status and Scale are the subresources; Scale is nil if there is none.
+	Status bool
+	Scale  *apiextensionsv1.CustomResourceSubresourceScale
+	// Selectable are the paths of fields that lists can be selected by, such as .spec.color.
+	Selectable []string
+	// Others are the kind in its other served versions.
+	Others []Kind
 }
 
 // APIVersion is group and version.
@@ -34,8 +41,8 @@ func (k Kind) collection(namespace string) string {
 	return path + k.Resource
 }
 
-// ReadDefinitions returns the CustomResourceDefinitions in the files of folders, which are searched
-// whole, whose groups are wanted.
+// ReadDefinitions returns the CustomResourceDefinitions in files or in the files of folders, which are searched
+// whole, whose groups are wanted. No groups are all.
 func ReadDefinitions(groups []string, folders ...string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var all []*apiextensionsv1.CustomResourceDefinition
 	for _, folder := range folders {
@@ -52,7 +59,7 @@ func ReadDefinitions(groups []string, folders ...string) ([]*apiextensionsv1.Cus
 				return fmt.Errorf("read %s: %w", path, err)
 			}
 			for _, definition := range found {
-				if slices.Contains(groups, definition.Spec.Group) {
+				if len(groups) == 0 || slices.Contains(groups, definition.Spec.Group) {
 					all = append(all, definition)
 				}
 			}
@@ -83,18 +90,33 @@ func definitionsIn(text string) ([]*apiextensionsv1.CustomResourceDefinition, er
 	return found, nil
 }
 
-// KindOf returns what a definition serves.
-func KindOf(definition *apiextensionsv1.CustomResourceDefinition) (Kind, error) {
+// KindsOf returns what a definition serves: one kind for each version.
+func KindsOf(definition *apiextensionsv1.CustomResourceDefinition) ([]Kind, error) {
+	var kinds []Kind
 	for _, version := range definition.Spec.Versions {
-		if !version.Storage || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		if !version.Served || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
-		return Kind{
+		kind := Kind{
 			Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind, Resource: definition.Spec.Names.Plural,
-			Namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped, Schema: version.Schema.OpenAPIV3Schema,
-		}, nil
+			Namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped, Schema: NewSchema(version.Schema.OpenAPIV3Schema),
+		}
+		if version.Subresources != nil {
+			kind.Status, kind.Scale = version.Subresources.Status != nil, version.Subresources.Scale
+		}
+		for _, field := range version.SelectableFields {
+			kind.Selectable = append(kind.Selectable, field.JSONPath)
+		}
+		kinds = append(kinds, kind)
 	}
-	return Kind{}, fmt.Errorf("%s has no storage version with a schema", definition.Name)
+	if len(kinds) == 0 {
+		return nil, fmt.Errorf("%s serves no version with a schema", definition.Name)
+	}
+	all := slices.Clone(kinds)
+	for i := range kinds {
+		kinds[i].Others = slices.Concat(all[:i], all[i+1:])
+	}
+	return kinds, nil
 }
 
 // sortedKeys returns the keys of a map in order, since that of a map is another each time.

@@ -22,7 +22,11 @@ const (
 
 // whole returns an object of a kind, with odd metadata now and then.
 func (g *generator) whole(kind Kind) *Value {
-	v := g.object(kind.Schema, 0)
+	v := g.root(kind.Schema)
+	if g.wild > 0 && g.chance(0.5) {
+		tame := &generator{Rand: g.Rand}
+		v = g.damaged(tame.root(kind.Schema), kind.Schema)
+	}
 	g.envelope(kind, v)
 	if g.chance(0.3) {
 		g.oddMetadata(v.Get("metadata"))
@@ -41,10 +45,10 @@ func (g *generator) envelope(kind Kind, v *Value) {
 	}, v.members...)
 }
 
-// plain returns an object that every server has to accept, with something in it to change.
+// plain returns an object that every server has to accept, unless none is found, with something in it to change.
 func (g *generator) plain(kind Kind) *Value {
 	tame := &generator{Rand: g.Rand, common: g.common || g.chance(0.5)}
-	v := tame.object(kind.Schema, 0)
+	v := tame.root(kind.Schema)
 	tame.envelope(kind, v)
 	return v
 }

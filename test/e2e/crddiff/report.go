@@ -17,6 +17,8 @@ import (
 type Report struct {
 	// Cases is how many were run, Requests how many requests were sent to each server.
 	Cases, Requests int
+	// Accepted is how many requests to write were, by group, version and resource.
+	Accepted map[string]int
 	// Known counts differences by what they are known as.
 	Known map[string]int
 	// Groups are the others, by signature.
@@ -33,7 +35,7 @@ type Group struct {
 // RunMany runs the cases of a seed one after another, by some workers, until ctx is done or so
 // many were run; 0 is no limit.
 func (r *Runner) RunMany(ctx context.Context, kinds []Kind, seed, limit uint64, workers int) (*Report, error) {
-	report := &Report{Known: map[string]int{}, Groups: map[string]*Group{}}
+	report := &Report{Accepted: map[string]int{}, Known: map[string]int{}, Groups: map[string]*Group{}}
 	var next atomic.Uint64
 	var mu sync.Mutex // guards report and problem
 	var problem error
@@ -67,6 +69,7 @@ func (r *Runner) RunMany(ctx context.Context, kinds []Kind, seed, limit uint64, 
 func (r *Runner) note(ctx context.Context, report *Report, found *Finding, mu *sync.Mutex) {
 	report.Cases++
 	report.Requests += found.Step + 1
+	report.Accepted[found.Case.Kind.APIVersion()+" "+found.Case.Kind.Resource] += found.Accepted
 	for known, count := range found.Known {
 		report.Known[known] += count
 	}

@@ -4,6 +4,7 @@
 package crddiff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ func (s *state) fill(text string) string {
 
 // request returns what a step is on this server.
 func (s *state) request(kind Kind, step Step) request {
+	kind.Version = cmp.Or(step.Version, kind.Version)
 	r := request{method: step.Method, path: kind.collection(s.namespace), header: step.Header, body: step.Raw, query: url.Values{}}
 	if !step.Collection {
 		r.path += "/" + s.object
@@ -137,6 +139,8 @@ type Finding struct {
 	Differences []Seen
 	// Known counts those that are known, by what they are known as.
 	Known map[string]int
+	// Accepted is how many requests to write were.
+	Accepted int
 }
 
 // Run runs a case. The finding has no differences if all are known.
@@ -162,6 +166,9 @@ func (r *Runner) Run(ctx context.Context, c Case) (*Finding, error) {
 				continue
 			}
 			finding.Differences = append(finding.Differences, seen)
+		}
+		if step.Method != http.MethodGet && a.Code/100 == 2 {
+			finding.Accepted++
 		}
 		finding.Step = i
 		if len(finding.Differences) > 0 || a.Code != b.Code {

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
 )
 
 const (
@@ -66,6 +69,8 @@ type sequence struct {
 	runner      *Runner
 	kind        Kind
 	group       string
+	final       *Value // the last object that is written, by which all watches know that there is no more
+	selector    string // by a selectable field, which the last object matches; empty if the kind has none
 	left, right map[string]*state
 }
 
@@ -79,6 +84,15 @@ func newSequence(r *Runner, kind Kind, seed, number uint64) *sequence {
 	s := &sequence{
 		generator: newGenerator(seed, number), runner: r, kind: kind, group: r.newName("sequence"),
 		left: map[string]*state{}, right: map[string]*state{},
+	}
+	s.final = (&generator{Rand: s.Rand, common: true}).plain(kind)
+	if len(kind.Selectable) > 0 {
+		field := pick(s.generator, kind.Selectable...)
+		value := valueAt(s.plain(kind), field)
+		if value == valueAt(s.final, field) {
+			value = "nothing"
+		}
+		s.selector = strings.TrimPrefix(field, ".") + "!=" + fields.EscapeValue(value)
 	}
 	for i := range sequenceObjects {
 		suffix := fmt.Sprint(i)
@@ -140,10 +154,8 @@ func (s *sequence) operations() []operation {
 
 // last returns the operation by which all watches know that there is no more.
 func (s *sequence) last() operation {
-	common := &generator{Rand: s.Rand, common: true}
-	body := common.plain(s.kind)
-	body.Get("metadata").Set("labels", Object(groupLabel, groupMark, tierLabel, "gold", endLabel, "true"))
-	return operation{object: "0", step: patch(typeApply, body).with("fieldManager", "last", "force", "true")}
+	s.final.Get("metadata").Set("labels", Object(groupLabel, groupMark, tierLabel, "gold", endLabel, "true"))
+	return operation{object: "0", step: patch(typeApply, s.final).with("fieldManager", "last", "force", "true")}
 }
 
 func (s *sequence) clean(ctx context.Context) error {

@@ -52,6 +52,12 @@ func (s *sequence) watch(ctx context.Context) (watchPairs, error) {
 		gold.header("Accept", typeJSON+";as=Table"+meta).with("includeObject", "Object"),
 		all.with("watch", "true", "sendInitialEvents", "true", "resourceVersionMatch", "NotOlderThan", "allowWatchBookmarks", "true"),
 	}
+	if s.selector != "" {
+		steps = append(steps, from.with("fieldSelector", s.selector))
+	}
+	for _, other := range s.kind.Others[:min(len(s.kind.Others), 1)] {
+		steps = append(steps, from.in(other), gold.in(other).header("Accept", typeJSON+";as=Table"+meta))
+	}
 	var pairs watchPairs
 	for _, step := range steps {
 		left, err := s.runner.Left.stream(ctx, s.left["0"].request(s.kind, step))

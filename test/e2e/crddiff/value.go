@@ -120,9 +120,12 @@ func (v *Value) Add(key string, value *Value) {
 func (v *Value) Append(item *Value) { v.members = append(v.members, member{value: item}) }
 
 // Get returns what an object has under a key, nil if nothing.
-func (v *Value) Get(key string) *Value {
+func (v *Value) Get(key string) *Value { return v.member(quote(key)) }
+
+// member is Get for a key as it is written.
+func (v *Value) member(key string) *Value {
 	for _, m := range v.members {
-		if m.key == quote(key) {
+		if m.key == key {
 			return m.value
 		}
 	}

@@ -56,9 +56,12 @@ func TestReadDefinitions(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d definitions, %v", len(found), err)
 	}
-	kind, err := KindOf(found[0])
-	if err != nil || kind.APIVersion() != "example.com/v1" || kind.Resource != "gadgets" || !kind.Namespaced || len(kind.Schema.Required) != 1 {
-		t.Errorf("%+v, %v", kind, err)
+	kinds, err := KindsOf(found[0])
+	if err != nil || len(kinds) != 2 || kinds[1].APIVersion() != "example.com/v1" || kinds[1].Resource != "gadgets" || !kinds[1].Namespaced || len(kinds[1].Schema.Required) != 1 {
+		t.Errorf("%+v, %v", kinds, err)
+	}
+	if others := kinds[1].Others; len(others) != 1 || others[0].Version != "v0" {
+		t.Errorf("the other versions of %s are %+v", kinds[1].APIVersion(), others)
 	}
 	if _, err := ReadDefinitions([]string{"other.example.com"}, folder); err == nil {
 		t.Error("no error though no definition is of the group")
