@@ -27,10 +27,10 @@ type Step struct {
 	// The path names the object or, for a Collection, all objects of the kind in the namespace; Suffix follows.
 	Collection bool
 	Suffix     string
-	// Version is another one than the case's, if it is not empty.
-	Version string
-	Query   url.Values
-	Header  map[string]string
+	// Version and Namespace are others than the case's, if they are not empty.
+	Version, Namespace string
+	Query              url.Values
+	Header             map[string]string
 	// Body is nil if Raw is the body, which may be no JSON at all.
 	Body *Value
 	Raw  string
@@ -74,6 +74,12 @@ func (s Step) at(suffix string) Step {
 // in returns the step for a kind in another version.
 func (s Step) in(other Kind) Step {
 	s.Version = other.Version
+	return s
+}
+
+// elsewhere returns the step for another namespace, or for all.
+func (s Step) elsewhere(namespace string) Step {
+	s.Namespace = namespace
 	return s
 }
 
@@ -141,6 +147,9 @@ func stories(kind Kind) []story {
 	all := []story{
 		{10, createStory}, {6, updateStory}, {5, jsonPatchStory}, {5, mergeStory}, {1, strategicStory}, {7, applyStory},
 		{4, deleteStory}, {4, readStory}, {4, envelopeStory}, {2, generateNameStory}, {2, subresourceStory}, {1, collectionStory},
+	}
+	if kind.Namespaced {
+		all = append(all, story{2, namespaceStory})
 	}
 	if kind.Status {
 		all = append(all, story{6, statusStory})

@@ -9,6 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
+const (
+	// allNamespaces and nowhere stand for all namespaces, and for one that does not exist.
+	allNamespaces, nowhere = "*", "nowhere"
+)
+
+// namespaceStory looks at all namespaces, and for objects where there are none.
+func namespaceStory(g *generator, kind Kind) []Step {
+	steps := []Step{post(g.plain(kind)), list().elsewhere(allNamespaces)}
+	for range 2 + g.IntN(2) {
+		s := pick(g, list().elsewhere(allNamespaces), list().elsewhere(allNamespaces).with("fieldSelector", "metadata.namespace"+pick(g, "=", "!=")+spaceMark),
+			list().elsewhere(nowhere), get().elsewhere(nowhere), g.writing(post(g.plain(kind)).elsewhere(nowhere)), post(g.plain(kind)).elsewhere(allNamespaces),
+			g.writing(put(g.plain(kind)).elsewhere(nowhere)), patch(typeApply, g.plain(kind)).with("fieldManager", "one").elsewhere(nowhere), remove(nil).elsewhere(nowhere),
+			list().elsewhere(allNamespaces).with("fieldSelector", "metadata.name="+nameMark))
+		if s.Method == "GET" && g.chance(0.4) {
+			s = g.view(s)
+		}
+		steps = append(steps, s)
+	}
+	return append(steps, get())
+}
+
 // statusStory writes status and the rest by the paths that are for the one and for the other.
 func statusStory(g *generator, kind Kind) []Step {
 	steps := []Step{post(g.plain(kind))}
@@ -152,7 +173,7 @@ func versionStory(g *generator, kind Kind) []Step {
 	for range 2 + g.IntN(3) {
 		other := pick(g, append(kind.Others, kind)...)
 		s := pick(g, get(), list(), g.view(get()), put(g.plain(other)), patch(typeMerge, g.part(other.Schema)), patch(typeJSONPatch, Array(g.operation(other))),
-			patch(typeApply, g.plain(other)).with("fieldManager", pick(g, "one", "two"), "force", "true"), put(g.plain(kind)), remove(g.deleteOptions()))
+			patch(typeApply, g.plain(other)).with("fieldManager", pick(g, "one", "two"), "force", "true"), put(g.plain(kind)), remove(nil))
 		if s.Method != "GET" && s.Method != "DELETE" {
 			s = g.writing(s)
 		}

@@ -244,8 +244,7 @@ func (g *generator) number(s *Schema) string {
 func (g *generator) integer(format string) string {
 	switch {
 	case g.chance(g.wild):
-		// Custom resources store -0.0 first, and 0 when they write the object again.
-		return pick(g, "-0.0", "1.5", "-0.5", "9223372036854775808", "-9223372036854775809", "1e19", "1e400", "18446744073709551616", "1e-400", "1E", "01", "+1", ".5", "1.")
+		return g.noInteger()
 	case !g.common && g.chance(0.2):
 		return pick(g, "1.0", "-0", "0.0", "1e3", "1E+2", "10e-1", "2147483647", "-2147483648", "9007199254740993", "9223372036854775807", "-9223372036854775808", "100.00")
 	case !g.common && format != "int32" && g.chance(0.1):
@@ -253,6 +252,12 @@ func (g *generator) integer(format string) string {
 	default:
 		return strconv.Itoa(g.IntN(2000) - 100)
 	}
+}
+
+// noInteger returns a number that is no whole one of 64 bits, or none at all.
+func (g *generator) noInteger() string {
+	// Custom resources store -0.0 first, and 0 when they write the object again.
+	return pick(g, "-0.0", "1.5", "-0.5", "9223372036854775808", "-9223372036854775809", "1e19", "1e400", "18446744073709551616", "1e-400", "1E", "01", "+1", ".5", "1.")
 }
 
 // oddity returns a value that its schema is unlikely to allow.

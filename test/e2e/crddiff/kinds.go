@@ -32,10 +32,10 @@ type Kind struct {
 // APIVersion is group and version.
 func (k Kind) APIVersion() string { return k.Group + "/" + k.Version }
 
-// collection is the path of the objects of a namespace, or of all if the kind has none.
+// collection is the path of the objects of a namespace, or of all if it is empty or the kind has none.
 func (k Kind) collection(namespace string) string {
 	path := "/apis/" + k.APIVersion() + "/"
-	if k.Namespaced {
+	if k.Namespaced && namespace != "" {
 		path += "namespaces/" + namespace + "/"
 	}
 	return path + k.Resource

@@ -67,7 +67,11 @@ func (s *state) fill(text string) string {
 // request returns what a step is on this server.
 func (s *state) request(kind Kind, step Step) request {
 	kind.Version = cmp.Or(step.Version, kind.Version)
-	r := request{method: step.Method, path: kind.collection(s.namespace), header: step.Header, body: step.Raw, query: url.Values{}}
+	namespace := cmp.Or(step.Namespace, s.namespace)
+	if namespace == allNamespaces {
+		namespace = ""
+	}
+	r := request{method: step.Method, path: kind.collection(namespace), header: step.Header, body: step.Raw, query: url.Values{}}
 	if !step.Collection {
 		r.path += "/" + s.object
 	}

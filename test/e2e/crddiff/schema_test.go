@@ -116,7 +116,7 @@ func TestStoriesOfFeatures(t *testing.T) {
 		"PUT " + group + "v1/namespaces/@space@/workloads/@name@/status", "PATCH " + group + "v1/namespaces/@space@/workloads/@name@/status", "GET " + group + "v1/namespaces/@space@/workloads/@name@/scale",
 		"PUT " + group + "v1/namespaces/@space@/workloads/@name@/scale", "fieldSelector=spec.color", "fieldSelector=spec.paused", "fieldSelector=status.phase",
 		"GET " + group + "v1beta1/namespaces/@space@/gauges/@name@", "PUT " + group + "v2/namespaces/@space@/gauges/@name@", "PUT /apis/free.crddiff.example.com/v1alpha1/notes/@name@/status",
-		"DELETE " + group + "v1/boxes?", strings.Repeat(`{\"a\":`, 3), strings.Repeat("[", 8), `\"kind\":\"Gadget\",\"metadata\":{\"name\":\"embedded\"`,
+		"DELETE " + group + "v1/boxes?", "GET " + group + "v1/workloads?", "POST " + group + "v1/namespaces/nowhere/workloads", strings.Repeat(`{\"a\":`, 3), strings.Repeat("[", 8), `\"kind\":\"Gadget\",\"metadata\":{\"name\":\"embedded\"`,
 	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no case has %s", want)

@@ -31,6 +31,7 @@ func (g *generator) violation(s *Schema, depth int) *Value {
 	add(s.Maximum != nil, func() *Value { return number(*s.Maximum + pick(g, 0, 1, 0.5, 1e6)) })
 	add(s.Minimum != nil, func() *Value { return number(*s.Minimum - pick(g, 0, 1, 0.5, 1e6)) })
 	add(s.MultipleOf != nil, func() *Value { return number(*s.MultipleOf * 1.5) })
+	add(s.Type == "integer" || s.Type == "number", func() *Value { return Literal(g.noInteger()) })
 	add(s.items != nil && s.MaxItems != nil && *s.MaxItems < 100, func() *Value { return g.list(s, int(*s.MaxItems)+1, depth) })
 	add(s.items != nil && s.MinItems != nil && *s.MinItems > 0, func() *Value { return g.list(s, int(*s.MinItems)-1, depth) })
 	add(s.items != nil, func() *Value { return g.twice(s, depth) })
