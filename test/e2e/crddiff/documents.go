@@ -130,7 +130,15 @@ func aggregatedGroups(d map[string]any, groups map[string]any) any {
 		versions := map[string]any{}
 		for version, v := range named(object["versions"], "version", nil) {
 			if one, isObject := v.(map[string]any); isObject {
-				versions[version] = byName(one, "resources", "resource")
+				resources := named(one["resources"], "resource", nil)
+				for name, resource := range resources {
+					if r, isResource := resource.(map[string]any); isResource && r["subresources"] != nil {
+						resources[name] = byName(r, "subresources", "subresource")
+					}
+				}
+				one = maps.Clone(one)
+				one["resources"] = resources
+				versions[version] = one
 			}
 		}
 		out[name] = versions
