@@ -36,7 +36,8 @@ const (
 // TestCRDDiffDefinitions does what TestCRDDiff does with the definitions of public projects and some of our own.
 func TestCRDDiffDefinitions(t *testing.T) {
 	t.Parallel()
-	definitions := testkit.Must(crddiff.ReadDefinitions(nil, definitionFiles(t)...))(t)
+	folder := definitionFolder(t)
+	definitions := testkit.Must(crddiff.ReadDefinitions(nil, folder))(t)
 	c := newCRDComparison(t, definitions, crddiffWorkOf(t, definitionCases, definitionSequences))
 	// What differs between two servers of the same kind is a mistake of the test.
 	t.Run("custom resources", func(t *testing.T) {
@@ -54,21 +55,39 @@ func TestCRDDiffDefinitions(t *testing.T) {
 		d.all(t)
 		t.Run("informers", d.informers)
 	})
+	for engine, arguments := range crddiffEngines() {
+		t.Run(engine, func(t *testing.T) {
+			d := c.withDocket(t, engine, append(arguments(t), "--custom-resources", folder)...)
+			d.all(t)
+			t.Run("informers", d.informers)
+			t.Run("conformance", func(t *testing.T) {
+				testkit.Full(t)
+				conformOf(t, "gateway", c.cluster.RESTConfig(t), "gateway.networking.k8s.io/v1", "httproutes", "gatewayclasses")
+				conformOf(t, "own", c.cluster.RESTConfig(t), "crddiff.example.com/v1", "workloads")
+			})
+		})
+	}
 }
 
-// definitionFiles returns our own definitions and those in crddiff/testdata/public.txt, which come from the modules of
-// public projects.
-func definitionFiles(t *testing.T) []string {
+// definitionFolder returns a folder with our own definitions and those in crddiff/testdata/public.txt, which come from
+// the modules of public projects.
+func definitionFolder(t *testing.T) string {
 	t.Helper()
-	own := filepath.Join("crddiff", "testdata")
-	files := []string{own}
-	list := testkit.Must(os.ReadFile(filepath.Join(own, "public.txt")))(t)
-	for line := range strings.Lines(string(list)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] != "#" {
-			files = append(files, filepath.Join(harness.Module(t, fields[0]), filepath.FromSlash(fields[1])))
+	folder, own := t.TempDir(), filepath.Join("crddiff", "testdata")
+	testkit.NoError(t, os.CopyFS(folder, os.DirFS(own)))
+	list := filepath.Join(folder, "public.txt")
+	public := testkit.Must(os.ReadFile(list))(t)
+	testkit.NoError(t, os.Remove(list))
+	for line := range strings.Lines(string(public)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] == "#" {
+			continue
 		}
+		file := filepath.FromSlash(fields[1])
+		text := testkit.Must(os.ReadFile(filepath.Join(harness.Module(t, fields[0]), file)))(t)
+		testkit.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(file)), text, 0o600))
 	}
-	return files
+	return folder
 }
 
 // runningWorkload is an object of one of our own kinds.
