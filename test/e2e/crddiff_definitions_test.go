@@ -28,7 +28,7 @@ import (
 const (
 	// definitionCases and definitionSequences are run on each engine if nothing else is asked for, a sequence for
 	// each kind in each version.
-	definitionCases, definitionSequences = 1300, 26
+	definitionCases, definitionSequences = 1000, 26
 	// selfShare is the part of them that compares custom resources with themselves.
 	selfShare = 3
 )

@@ -31,20 +31,34 @@ func TestBrokenServers(t *testing.T) {
 		aspect Aspect
 		want   string // in the last request
 		long   int    // of its body at most
+		kind   Kind   // a gadget if it is empty
 	}{
-		"empty strings are refused": {&fake{refuse: func(_, body string) bool { return strings.Contains(body, `"owner":""`) }}, AspectCode, `"owner":""`, 120},
+		"empty strings are refused": {&fake{refuse: func(_, body string) bool { return strings.Contains(body, `"owner":""`) }}, AspectCode, `"owner":""`, 120, Kind{}},
 		"empty strings are dropped": {&fake{store: func(object map[string]any) {
 			if object["owner"] == "" {
 				delete(object, "owner")
 			}
-		}}, AspectObject, `"owner":""`, 120},
-		"a field is lost": {&fake{store: func(object map[string]any) { delete(object, "tags") }}, AspectObject, `"tags":`, 120},
+		}}, AspectObject, `"owner":""`, 120, Kind{}},
+		"a field is lost": {&fake{store: func(object map[string]any) { delete(object, "tags") }}, AspectObject, `"tags":`, 120, Kind{}},
+		"a field of a list map is lost": {&fake{store: func(object map[string]any) {
+			spec, _ := object["spec"].(map[string]any)
+			parts, _ := spec["parts"].([]any)
+			for _, part := range parts {
+				if fields, isObject := part.(map[string]any); isObject {
+					delete(fields, "arguments")
+				}
+			}
+		}}, AspectObject, `"arguments":`, 250, workload(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			runner := &Runner{Left: newFake(t, &fake{}), Right: newFake(t, test.broken), Namespace: "n"}
+			kind := test.kind
+			if kind.Schema == nil {
+				kind = gadget()
+			}
 			for number := range uint64(5000) {
-				found := testkit.Must(runner.Run(t.Context(), NewCase(gadget(), 3, number)))(t)
+				found := testkit.Must(runner.Run(t.Context(), NewCase(kind, 3, number)))(t)
 				if len(found.Differences) == 0 {
 					continue
 				}

@@ -4,6 +4,7 @@
 package crddiff
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,13 @@ func ownKinds(t *testing.T) []Kind {
 		kinds = append(kinds, testkit.Must(KindsOf(definition))(t)...)
 	}
 	return kinds
+}
+
+// workload is the kind of testdata that has subresources and selectable fields.
+func workload(t *testing.T) Kind {
+	t.Helper()
+	kinds := ownKinds(t)
+	return kinds[slices.IndexFunc(kinds, func(kind Kind) bool { return kind.Kind == "Workload" })]
 }
 
 // acceptedByName tells whether an object is valid once it has a name.
