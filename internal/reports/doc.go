@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reports has no code: the packages below it say what a report is. definition reads custom resource
-// definitions, schema judges objects by the schema of one, document reads and writes a report as JSON with typed
-// metadata, kinds serves any kind from a row of a table, and registry is the table of the six kinds of reports.
+// definitions, schema judges objects by the schema of one, document reads and writes an object as JSON with typed
+// metadata, kinds serves any kind from a row of a table, and registry makes such rows of definitions, serves them in
+// groups that may change, and has the definitions of reports.
 //
-// Imports: api. Begin at registry/kinds.go, where each kind is a row; a printed column is a row of
-// registry/columns.go.
+// Imports: api. Begin at registry/kinds.go, where a definition becomes a kind; names and printed columns of reports are
+// in registry/reports.yaml.
 package reports

@@ -18,7 +18,7 @@ import (
 type Part[O any] struct {
 	// Keep takes everything from the stored object but the part.
 	Keep func(object, old O)
-	// Validate says what is wrong with the part; nil trusts whoever writes it.
+	// Validate says what is wrong with the part; nil trusts the caller.
 	Validate func(ctx context.Context, object, old O) field.ErrorList
 	// ResetFields names the fields that don't change: those who apply them don't come to own them.
 	ResetFields []string

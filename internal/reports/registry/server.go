@@ -65,8 +65,8 @@ type generation struct {
 	stop context.CancelFunc
 }
 
-// NewServer returns a server that serves nothing yet. config is that of the generic server, which has all else that it
-// serves by now.
+// NewServer returns a server that serves nothing yet. config belongs to the generic server, which has everything else
+// that it serves by now.
 func NewServer(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config, storage Storage) *Server {
 	s := &Server{generic: server, config: config, storage: storage, openAPI: newOpenAPI(server, config), groups: map[string]*mount{}}
 	server.RegisterDestroyFunc(s.destroy)

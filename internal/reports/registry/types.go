@@ -13,8 +13,8 @@ import (
 	"github.com/docket-project/docket/internal/reports/document"
 )
 
-// objectTypes does for served kinds what a scheme does: one Go type stands for all of them, which a scheme can't hold. A
-// scheme does it for everything else.
+// objectTypes does for served kinds what a scheme does: one Go type stands for all of them, which a scheme can't hold.
+// A scheme does it for everything else.
 type objectTypes struct {
 	*runtime.Scheme
 
