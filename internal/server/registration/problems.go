@@ -21,6 +21,8 @@ type Reason string
 const (
 	// Outranked: another version of the group has the same resources and comes first.
 	Outranked Reason = "Outranked"
+	// MissingKind: a CRD, or another server, answers for our version and has resources that this server lacks.
+	MissingKind Reason = "MissingKind"
 	// Elsewhere: our version is served by something else, such as a CRD.
 	Elsewhere Reason = "Elsewhere"
 	// NotRegistered: the cluster does not serve our version.
@@ -38,7 +40,7 @@ const (
 
 // reasons returns all reasons.
 func reasons() []Reason {
-	return []Reason{Outranked, Elsewhere, NotRegistered, Unavailable, Unknown, NotServed, OtherVersion}
+	return []Reason{Outranked, MissingKind, Elsewhere, NotRegistered, Unavailable, Unknown, NotServed, OtherVersion}
 }
 
 // Problem is what keeps clients from the reports of this server.
@@ -65,12 +67,17 @@ func (a *asker) look(ctx context.Context, served Served, all []Served) []Problem
 			"the cluster does not serve %s: create APIService %s (docket bootstrap)", served.GroupVersion, apiService(served.GroupVersion))}}
 	}
 	problems := []Problem{}
-	_, ours, err := a.resources(ctx, served.GroupVersion)
+	theirs, ours, err := a.resources(ctx, served.GroupVersion)
 	switch {
 	case err != nil:
 		problems = append(problems, Problem{Unavailable, fmt.Sprintf(
 			"the cluster gets no answer for %s: look at the conditions of APIService %s: %v", served.GroupVersion, apiService(served.GroupVersion), err)})
 	case !ours:
+		if missing := missing(served, theirs); missing != "" {
+			problems = append(problems, Problem{MissingKind, fmt.Sprintf(
+				"the cluster has %s in %s, which this server does not have: clients lose them once APIService %s leads here. "+
+					"Give the server their definitions first (--custom-resources)", missing, served.GroupVersion, apiService(served.GroupVersion))})
+		}
 		problems = append(problems, Problem{Elsewhere, fmt.Sprintf(
 			"%s is answered by somebody else, such as a CRD: apply APIService %s again (docket bootstrap)", served.GroupVersion, apiService(served.GroupVersion))})
 	}
@@ -86,6 +93,17 @@ func (a *asker) look(ctx context.Context, served Served, all []Served) []Problem
 			rivals, served.GroupVersion)})
 	}
 	return problems
+}
+
+// missing names the resources of others in our version that we don't have; "" if there are none.
+func missing(served Served, theirs sets.Set[string]) string {
+	var found []string
+	for _, name := range sets.List(theirs.Difference(sets.New(served.Resources...))) {
+		if !strings.Contains(name, "/") { // Subresources go with their resource.
+			found = append(found, name)
+		}
+	}
+	return strings.Join(found, ", ")
 }
 
 // lookForUnserved returns what is wrong with a group version that is not served; never nil. It is nobody's

@@ -204,6 +204,11 @@ func TestReasons(t *testing.T) {
 			cluster: &cluster{versions: []string{ours}, resources: map[string][]string{ours: reports}},
 			want:    []registration.Reason{registration.Elsewhere}, message: "apply APIService v1alpha2.wgpolicyk8s.io",
 		},
+		"a CRD answers, and has more": {
+			cluster: &cluster{versions: []string{ours}, resources: map[string][]string{ours: append(reports, "exceptions", "exceptions/status", "waivers")}},
+			want:    []registration.Reason{registration.MissingKind, registration.Elsewhere},
+			message: "the cluster has exceptions, waivers in wgpolicyk8s.io/v1alpha2, which this server does not have",
+		},
 		"no such group":   {cluster: &cluster{}, want: []registration.Reason{registration.NotRegistered}, message: "create APIService v1alpha2.wgpolicyk8s.io"},
 		"no such version": {cluster: &cluster{versions: []string{"v1"}}, want: []registration.Reason{registration.NotRegistered}},
 		"no endpoints": {
