@@ -20,6 +20,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/atomicfile"
 	"github.com/docket-project/docket/internal/kit/certificate"
 	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/server/bootstrap"
 )
 
@@ -29,18 +30,22 @@ const caFileFlag = "ca-file"
 func newBootstrap(p cli.Process) *cobra.Command {
 	parameters := bootstrap.NewParameters()
 	var caFile, output string
+	var definitions []string
 	var sections cliflag.NamedFlagSets
 	flags := sections.FlagSet("bootstrap")
 	addServiceFlags(flags, &parameters.Namespace, &parameters.Service, &output)
 	flags.BoolVar(&parameters.CreateNamespace, bootstrap.CreateNamespaceParameter, false, "Print the namespace of the server, too.")
 	flags.Int32Var(&parameters.HTTPSPort, bootstrap.HTTPSPortParameter, parameters.HTTPSPort, "Port of the Service.")
 	flags.StringVar(&caFile, caFileFlag, "", "PEM file with the certificate of the authority that signed the server's certificate; several while it is rotated.")
+	flags.StringSliceVar(&definitions, apiserver.CustomResourcesFlag, nil,
+		"Files or folders that the server gets with its flag of this name: an APIService for each version of their groups is printed, too.")
 	command := &cobra.Command{
 		Use:   "bootstrap [group...] [flags]",
 		Short: "Print the objects with which an administrator registers a server",
 		Long: `Print the objects with which an administrator registers a server of Docket in a
 cluster: its ServiceAccount and rights, its Service, roles for people, and one
-APIService for each API group (all groups unless some are named).
+APIService for each API group (all groups unless some are named), and for each
+version of the groups in --custom-resources.
 
 Leave out results.docket.dev, by naming the other groups, where the server does not
 serve it: with --result-rows=false, and with etcd as the database. An APIService that
@@ -59,12 +64,14 @@ everything again. The server shows it, too: GET /bootstrap/<group>.
   docket bootstrap | kubectl delete --ignore-not-found -f -
 
   # One API group only
-  docket bootstrap wgpolicyk8s.io --ca-file ca.crt | kubectl create -f -`,
+  docket bootstrap wgpolicyk8s.io --ca-file ca.crt | kubectl create -f -
+  # Of a server with --custom-resources, too
+  docket bootstrap --custom-resources crds/ --ca-file ca.crt | kubectl apply -f -`,
 		ValidArgsFunction: completeGroups,
 		Args:              cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, groups []string) error {
-			if len(groups) > 0 {
-				parameters.Groups = groups
+			if err := chooseGroups(&parameters, definitions, groups); err != nil {
+				return cli.Usage(err)
 			}
 			format, err := readBootstrap(&parameters, caFile, output, p.Started)
 			if err != nil {
@@ -154,6 +161,19 @@ func completeFormats(command *cobra.Command, flags *pflag.FlagSet) *cobra.Comman
 func completeGroups(_ *cobra.Command, have []string, _ string) ([]string, cobra.ShellCompDirective) {
 	left := slices.DeleteFunc(bootstrap.Groups(), func(group string) bool { return slices.Contains(have, group) })
 	return left, cobra.ShellCompDirectiveNoFileComp
+}
+
+// chooseGroups chooses all groups, those of definitions included, unless some are named.
+func chooseGroups(parameters *bootstrap.Parameters, definitions, named []string) error {
+	further, err := apiserver.ReadKinds(definitions)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", apiserver.CustomResourcesFlag, err)
+	}
+	parameters.Add(further)
+	if len(named) > 0 {
+		parameters.Groups = named
+	}
+	return nil
 }
 
 // readBootstrap finishes and checks the parameters. All that is wrong is said at once.

@@ -71,6 +71,7 @@ func TestBootstrapCalls(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "tls.key")
 	testkit.NoError(t, os.WriteFile(key, []byte("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"), 0o600))
 	folder := t.TempDir()
+	const widgets = "--custom-resources=../../internal/server/apiserver/testdata/widgets.yaml"
 	for name, test := range map[string]struct {
 		args          []string
 		code          int
@@ -82,6 +83,12 @@ func TestBootstrapCalls(t *testing.T) {
 		"results":              {args: []string{"results.docket.dev"}, out: "v1alpha1.results.docket.dev", absent: "wgpolicyk8s.io", errOut: "Warning"},
 		"JSON":                 {args: []string{"-o", "json"}, first: "{\n", errOut: "Warning"},
 		"elsewhere":            {args: []string{"--namespace", "reports", "--service=archive", "--create-namespace", "--https-port=8443"}, out: "name: archive", absent: "docket-system", errOut: "Warning"},
+		"definitions":          {args: []string{widgets}, out: "name: v1beta1.example.com", errOut: "Warning"},
+		"one of definitions":   {args: []string{widgets, "example.com"}, out: "name: v1.example.com", absent: "wgpolicyk8s.io", errOut: "Warning"},
+		"without theirs":       {args: []string{widgets, "wgpolicyk8s.io"}, out: "v1alpha2.wgpolicyk8s.io", absent: "example.com", errOut: "Warning"},
+		"theirs, and unknown":  {args: []string{widgets, "apps"}, code: cli.ExitUsage, errOut: `"apps" is not known: choose from example.com, openreports.io`},
+		"no definition":        {args: []string{"--custom-resources", key}, code: cli.ExitUsage, errOut: "--custom-resources: "},
+		"no definitions":       {args: []string{"--custom-resources", folder}, code: cli.ExitUsage, errOut: "there is no file *.yaml"},
 		"unknown group":        {args: []string{"apps"}, code: cli.ExitUsage, errOut: `"apps" is not known: choose from openreports.io`},
 		"unknown format":       {args: []string{"-o", "xml"}, code: cli.ExitUsage, errOut: "--output: "},
 		"several mistakes":     {args: []string{"--namespace=A", "--https-port=0"}, code: cli.ExitUsage, errOut: "--https-port: "},

@@ -18,27 +18,21 @@ import (
 // lastName is above all names that an object can have, which are ASCII.
 const lastName = "\x7f"
 
-// Namespaces returns the namespaces in which the store's resources (those of ManyVersions left out) have objects, in
+// Namespaces returns the namespaces in which namespaced resources have objects, in
 // order. It reads one row a namespace and resource, not all.
-func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	s.resourcesMu.Lock()
-	resources := s.resources
-	s.resourcesMu.Unlock()
+func (s *Store) Namespaces(ctx context.Context, resources []schema.GroupResource) ([]string, error) {
 	found := map[string]bool{}
-	for _, r := range resources {
-		q := engine.Query{Resource: r.resource, Limit: 1}
+	for _, resource := range resources {
+		q := engine.Query{Resource: StoredAs(resource), Limit: 1}
 		for {
 			page, err := s.engine.List(ctx, q)
 			if err != nil {
-				return nil, fmt.Errorf("namespaces of %s: %w", r.label, err)
+				return nil, fmt.Errorf("namespaces of %s: %w", resource, err)
 			}
 			if len(page.Rows) == 0 {
 				break
 			}
-			namespace, _, namespaced := strings.Cut(page.Rows[0].Key, "/")
-			if !namespaced {
-				break // The kind has no namespaces.
-			}
+			namespace, _, _ := strings.Cut(page.Rows[0].Key, "/")
 			found[namespace] = true
 			q.After = namespace + "/" + lastName
 		}

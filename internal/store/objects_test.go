@@ -96,8 +96,9 @@ func TestManyVersions(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	s := storetest.Start(t, store.Options{Engine: openSQLite(t)})
+	things := schema.GroupResource{Group: "g", Resource: "things"}
 	r := s.Resource(store.ResourceConfig{
-		GroupResource: schema.GroupResource{Resource: "things"}, Prefix: "/things/", Codec: unstructured.UnstructuredJSONScheme,
+		GroupResource: things, Prefix: "/g/things/", Codec: unstructured.UnstructuredJSONScheme, ManyVersions: true,
 		NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
 		NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	})
@@ -106,10 +107,10 @@ func TestNamespaces(t *testing.T) {
 		for _, name := range []string{"x", "y", "z.9"} {
 			object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Thing"}}
 			object.SetName(name)
-			testkit.NoError(t, r.Create(t.Context(), "/things/"+namespace+"/"+name, object, &unstructured.Unstructured{}, 0))
+			testkit.NoError(t, r.Create(t.Context(), "/g/things/"+namespace+"/"+name, object, &unstructured.Unstructured{}, 0))
 		}
 	}
-	got := testkit.Must(s.Namespaces(t.Context()))(t)
+	got := testkit.Must(s.Namespaces(t.Context(), []schema.GroupResource{things}))(t)
 	testkit.NoDiff(t, cmp.Diff(want, got), "namespaces (-want +got)")
 }
 

@@ -207,7 +207,7 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
 	}
-	handler.Install(s.front.Generic.Handler.NonGoRestfulMux, bootstrap.Groups(), nil, s.front.Generic.Serializer)
+	handler.Install(s.front.Generic.Handler.NonGoRestfulMux, bootstrap.NewParameters, nil, s.front.Generic.Serializer)
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/database"
 	"github.com/docket-project/docket/internal/store/etcdstore"
@@ -25,8 +24,8 @@ type backend interface {
 	RESTOptionsGetter() generic.RESTOptionsGetter
 	// ObjectsGetter is the same for objects of any kind, encoded with codec.
 	ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter
-	// Namespaces returns the namespaces that have reports.
-	Namespaces(ctx context.Context) ([]string, error)
+	// Namespaces returns the namespaces in which namespaced resources have objects.
+	Namespaces(ctx context.Context, resources []schema.GroupResource) ([]string, error)
 	// Ready returns nil when reports can be read and written now.
 	Ready(ctx context.Context) error
 	// Run works until ctx ends.
@@ -113,14 +112,3 @@ func (c *Config) etcdOptions() (etcdstore.Options, error) {
 
 // etcdBackend is the store on etcd.
 type etcdBackend struct{ *etcdstore.Store }
-
-// Namespaces implements backend.
-func (b etcdBackend) Namespaces(ctx context.Context) ([]string, error) {
-	var namespaced []schema.GroupResource
-	for _, kind := range registry.Kinds() {
-		if kind.Namespaced {
-			namespaced = append(namespaced, kind.GroupResource())
-		}
-	}
-	return b.Store.Namespaces(ctx, namespaced)
-}

@@ -27,6 +27,17 @@ func (o *Options) validateBootstrap() []error {
 	return nil
 }
 
+// bootstrapParameters are the defaults of /bootstrap, with what is served now.
+func (c *Config) bootstrapParameters() bootstrap.Parameters {
+	p := bootstrap.NewParameters()
+	p.Groups = nil
+	for _, s := range c.served() {
+		p.Groups = append(p.Groups, s.Group)
+	}
+	p.Add(c.kinds())
+	return p
+}
+
 // bootstrapBundle returns what /bootstrap asks for the authorities of the serving certificate: those of
 // the file or, if there is none, those of the certificate that the server makes itself.
 func (c CompletedConfig) bootstrapBundle() func() ([]byte, error) {

@@ -116,7 +116,7 @@ func (o CompletedOptions) applyCertificate(ctx context.Context, c *Config, clien
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
 	c.Certificate.keeper = rotation.NewKeeper(rotation.KeeperConfig{
-		Source: options.source(client, objects, apiServices(c.served())), Clock: options.Clock, Whose: "server",
+		Source: options.source(client, objects, c.apiServices), Clock: options.Clock, Whose: "server",
 		Loaded: c.Certificate.loaded, Failed: func() { certificateErrors.Inc() },
 	})
 	ctx, cancel := context.WithTimeout(ctx, certificatePatience)
@@ -135,7 +135,7 @@ type announced struct {
 	clock clock.Clock
 }
 
-func (o *CertificateOptions) source(client kubernetes.Interface, objects dynamic.Interface, services []string) announced {
+func (o *CertificateOptions) source(client kubernetes.Interface, objects dynamic.Interface, services func() []string) announced {
 	trust := registration.NewTrust(registration.TrustConfig{
 		Client: objects, APIServices: services, Namespace: o.Namespace, Service: o.Service, Authority: certificateAuthority,
 	})
@@ -163,10 +163,10 @@ func (a announced) Load(ctx context.Context) (*rotation.Certificates, error) {
 	return loaded, errors.Join(err, a.trust.Put(ctx, loaded.Bundle, a.clock.Now()))
 }
 
-// apiServices are the names of the APIServices of what is served.
-func apiServices(served []registration.Served) []string {
+// apiServices are the names of the APIServices of what is served now.
+func (c *Config) apiServices() []string {
 	var names []string
-	for _, s := range served {
+	for _, s := range c.served() {
 		names = append(names, s.Version+"."+s.Group)
 	}
 	return names

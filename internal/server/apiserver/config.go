@@ -52,7 +52,7 @@ type Config struct {
 	APIGroups []string
 	// CustomResources are files and folders with definitions of further kinds.
 	CustomResources []string
-	// kinds returns what is served now; nil before there is a server.
+	// kinds returns what is served now; before there is a server, what the files say.
 	kinds func() []registry.Kind
 	// DatabaseURL and Database say where reports are kept.
 	DatabaseURL string
@@ -164,10 +164,16 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", resultMappingsFlag, err)
 	}
+	served, err := ReadKinds(storage.CustomResources)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", CustomResourcesFlag, err)
+	}
+	served = append(registry.KindsOf(storage.APIGroups), served...)
 	return &Config{
 		Generic:         generic,
 		APIGroups:       storage.APIGroups,
 		CustomResources: storage.CustomResources,
+		kinds:           func() []registry.Kind { return served },
 		DatabaseURL:     storage.Database,
 		Database:        storage.databaseOptions(),
 		Store: store.Options{

@@ -31,8 +31,10 @@ import (
 	"github.com/docket-project/docket/internal/store"
 )
 
+// CustomResourcesFlag names the flag with files of definitions.
+const CustomResourcesFlag = "custom-resources"
+
 const (
-	customResourcesFlag = "custom-resources"
 	// definitionsInterval is how often to look whether files of definitions have changed.
 	definitionsInterval = 5 * time.Second
 	definitionsPrefix   = "/docket.dev/definitions"
@@ -82,6 +84,15 @@ func readDefinitions(paths []string) ([]*crd, error) {
 		return nil, err
 	}
 	return definitions, definition.CheckAll(definitions, append(registry.Groups(), v1alpha1.GroupName))
+}
+
+// ReadKinds reads the kinds that a server serves by the definitions in files.
+func ReadKinds(paths []string) ([]registry.Kind, error) {
+	definitions, err := readDefinitions(paths)
+	if err != nil {
+		return nil, err
+	}
+	return kindsOf(definitions)
 }
 
 // kindsOf returns the served kinds of definitions.

@@ -136,7 +136,7 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 
 // AddKindFlags adds the flags that say which kinds there are beside reports, and what their results are, to fs.
 func (o *StorageOptions) AddKindFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.CustomResources, customResourcesFlag, o.CustomResources,
+	fs.StringSliceVar(&o.CustomResources, CustomResourcesFlag, o.CustomResources,
 		"Files or folders with CustomResourceDefinitions whose objects this server keeps (docs/produce/custom-resources.md). They are read again when they change.")
 	fs.StringSliceVar(&o.ResultMappings, resultMappingsFlag, o.ResultMappings,
 		"Files and folders that say which results objects of other kinds have (docs/produce/result-mappings.md). Those of Trivy's kinds are built in.")
@@ -182,7 +182,7 @@ func (o *StorageOptions) Validate() []error {
 		report("--api-groups: %w", err)
 	}
 	if _, err := readDefinitions(o.CustomResources); err != nil {
-		report("--%s: %w", customResourcesFlag, err)
+		report("--%s: %w", CustomResourcesFlag, err)
 	}
 	if _, err := mapping.Load(o.ResultMappings...); err != nil {
 		report("--%s: %w", resultMappingsFlag, err)
@@ -214,7 +214,7 @@ var sqlFlags = map[string]string{
 	"watch-ring-bytes":    "the watch cache sizes itself",
 	"cache-bytes":         "the watch cache holds all reports",
 
-	customResourcesFlag:      "kube-apiserver keeps custom resources there by itself",
+	CustomResourcesFlag:      "kube-apiserver keeps custom resources there by itself",
 	resultMappingsFlag:       "there are no result rows in etcd",
 	metricsResultsFlag:       "there are no result rows in etcd",
 	metricsResultsSeriesFlag: "there are no result rows in etcd",

@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
-	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/results/resultsapi"
 	"github.com/docket-project/docket/internal/server/registration"
 )
@@ -58,16 +57,8 @@ func (o CompletedOptions) applyRegistration(c *Config) (err error) {
 // served are the group versions of this server, with their resources: those of reports and of definitions as they are
 // now, and that of results.
 func (c *Config) served() []registration.Served {
-	kinds := registry.KindsOf(c.APIGroups)
-	if c.kinds != nil {
-		kinds = c.kinds()
-	}
-	return c.servedOf(kinds)
-}
-
-func (c *Config) servedOf(kinds []registry.Kind) []registration.Served {
 	var all []registration.Served
-	for _, kind := range kinds {
+	for _, kind := range c.kinds() {
 		version := kind.GroupVersion()
 		i := slices.IndexFunc(all, func(s registration.Served) bool { return s.GroupVersion == version })
 		if i < 0 {
@@ -90,13 +81,4 @@ func (c *Config) unserved() []registration.Unserved {
 		return nil
 	}
 	return []registration.Unserved{{GroupVersion: v1alpha1.SchemeGroupVersion, Why: why}}
-}
-
-// groups are the API groups of reports and results.
-func (c *Config) groups() []string {
-	var groups []string
-	for _, s := range c.servedOf(registry.KindsOf(c.APIGroups)) {
-		groups = append(groups, s.Group)
-	}
-	return groups
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
@@ -104,13 +105,13 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 		custom.agreement = newAgreement(ownResource(storeOf(opened), "wishes"))
 	}
 	if err := custom.start(ctx); err != nil {
-		return nil, fmt.Errorf("--%s: %w", customResourcesFlag, err)
+		return nil, fmt.Errorf("--%s: %w", CustomResourcesFlag, err)
 	}
 	if err := generic.AddReadyzChecks(custom.ready()); err != nil {
 		return nil, err
 	}
 	c.kinds = served.Kinds
-	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
+	handler.Install(generic.Handler.NonGoRestfulMux, c.bootstrapParameters, c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, served, held, storeOf(opened))
 	if c.Registration != nil {
 		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)
@@ -218,8 +219,14 @@ func (s *Server) ObjectsGetter(codec runtime.Codec) genericregistry.RESTOptionsG
 	return s.backend.ObjectsGetter(codec)
 }
 
-// Namespaces returns the namespaces that have reports, in order.
-func (s *Server) Namespaces(ctx context.Context) ([]string, error) { return s.backend.Namespaces(ctx) }
+// Namespaces returns the namespaces that have objects of served kinds, in order.
+func (s *Server) Namespaces(ctx context.Context) ([]string, error) {
+	var resources []schema.GroupResource
+	for _, resource := range namespaced(s.custom.server.Kinds()) {
+		resources = append(resources, resource.GroupResource())
+	}
+	return s.backend.Namespaces(ctx, resources)
+}
 
 // Run serves until ctx ends or something fails, then lets requests under way
 // finish, ends watches in order, and closes the database.

@@ -27,16 +27,22 @@ func (o CompletedOptions) applySweeper(c *Config, client kubernetes.Interface) e
 	if err != nil {
 		return fmt.Errorf("client of this server: %w", err)
 	}
-	var resources []schema.GroupVersionResource
-	for _, kind := range registry.Kinds() {
-		if kind.Namespaced && slices.Contains(c.APIGroups, kind.GroupVersionKind.Group) {
-			resources = append(resources, kind.GroupVersion().WithResource(kind.Resource))
-		}
-	}
 	c.Sweeper, err = namespaces.NewSweeper(namespaces.SweeperConfig{
 		Cluster: client, Namespaces: c.Generic.SharedInformerFactory.Core().V1().Namespaces(),
-		Objects: own, Resources: resources,
+		Objects: own, Resources: func() []schema.GroupVersionResource { return namespaced(c.kinds()) },
 		Swept: func(objects int) { sweptReports.Add(float64(objects)) },
 	})
 	return err
+}
+
+// namespaced returns the resources of kinds that are in namespaces, each in one of its versions.
+func namespaced(kinds []registry.Kind) []schema.GroupVersionResource {
+	var resources []schema.GroupVersionResource
+	for _, kind := range kinds {
+		known := slices.ContainsFunc(resources, func(r schema.GroupVersionResource) bool { return r.GroupResource() == kind.GroupResource() })
+		if kind.Namespaced && !known {
+			resources = append(resources, kind.GroupVersionResource())
+		}
+	}
+	return resources
 }

@@ -261,3 +261,22 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestFurther: group versions of definitions get the APIServices that reports get, and nothing else.
+func TestFurther(t *testing.T) {
+	t.Parallel()
+	p := everything()
+	want := items(t, printed(t, p, bootstrap.JSON))
+	for _, version := range []string{"v1", "v1beta1"} {
+		p.Further = append(p.Further, schema.GroupVersion{Group: "example.com", Version: version})
+		like := string(testkit.Must(json.Marshal(want["APIService v1.reports.kyverno.io"]))(t))
+		like = strings.ReplaceAll(strings.ReplaceAll(like, "reports.kyverno.io", "example.com"), `"v1`, `"`+version)
+		want["APIService "+version+".example.com"] = decode(t, []byte(strings.ReplaceAll(like, `apiregistration.k8s.io/`+version, "apiregistration.k8s.io/v1")))
+	}
+	p.Groups = append(p.Groups, "example.com")
+	testkit.NoDiff(t, cmp.Diff(want, items(t, printed(t, p, bootstrap.JSON))), "with further group versions (-want +got)")
+	p.Groups = []string{"openreports.io"}
+	if text := string(printed(t, p, bootstrap.YAML)); strings.Contains(text, "example.com") {
+		t.Error("a group that was not chosen is registered")
+	}
+}

@@ -43,6 +43,9 @@ func (p Parameters) objects() ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("deploy/%s: %w", name, err)
 		}
+		if name == "base/apiservices.yaml" {
+			objects = p.withFurther(objects)
+		}
 		for _, object := range objects {
 			wanted, err := p.set(object)
 			if err != nil {
@@ -54,6 +57,18 @@ func (p Parameters) objects() ([]any, error) {
 		}
 	}
 	return all, nil
+}
+
+// withFurther adds APIServices like that of a group of reports.
+func (p Parameters) withFurther(services []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for _, version := range p.Further {
+		service := services[0].DeepCopy()
+		service.SetName(version.Version + "." + version.Group)
+		spec, _ := service.Object["spec"].(map[string]any)
+		spec["group"], spec["version"] = version.Group, version.Version
+		services = append(services, service)
+	}
+	return services
 }
 
 // read returns the objects in a file of deploy.

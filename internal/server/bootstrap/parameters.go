@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -49,8 +50,10 @@ func Formats() []string { return []string{string(YAML), string(JSON)} }
 
 // Parameters of the objects.
 type Parameters struct {
-	// Groups are the API groups to register: names of [Groups], at least one.
+	// Groups are the API groups to register: names of [Groups], or of Further; at least one.
 	Groups []string
+	// Further are the group versions that a server has by definitions in files.
+	Further []schema.GroupVersion
 	// Namespace of the server, and whether to create it, too.
 	Namespace       string
 	CreateNamespace bool
@@ -76,6 +79,17 @@ func NewParameters() Parameters {
 	}
 }
 
+// Add adds the group versions of further kinds, and chooses their groups.
+func (p *Parameters) Add(kinds []registry.Kind) {
+	for _, kind := range kinds {
+		version := kind.GroupVersion()
+		if !slices.Contains(Groups(), version.Group) && !slices.Contains(p.Further, version) {
+			p.Further = append(p.Further, version)
+			p.Groups = append(p.Groups, version.Group)
+		}
+	}
+}
+
 // ParameterError is a parameter that can't be used. Its text begins with the name.
 type ParameterError struct {
 	Name, Reason string
@@ -88,7 +102,12 @@ func (e *ParameterError) Error() string { return e.Name + ": " + e.Reason }
 // registry.ValidateChoice, and ParameterErrors.
 func (p Parameters) Validate() []error {
 	var errs []error
-	if err := registry.ValidateChoice(p.Groups, Groups()); err != nil {
+	known := Groups()
+	for _, version := range p.Further {
+		known = append(known, version.Group)
+	}
+	slices.Sort(known)
+	if err := registry.ValidateChoice(p.Groups, slices.Compact(known)); err != nil {
 		errs = append(errs, err)
 	}
 	check := func(name string, value any, problems []string) {

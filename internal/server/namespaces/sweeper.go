@@ -41,8 +41,8 @@ type SweeperConfig struct {
 	Namespaces coreinformers.NamespaceInformer
 	// Objects are those of this server, with all rights.
 	Objects metadata.Interface
-	// Resources to sweep.
-	Resources []schema.GroupVersionResource
+	// Resources returns those to sweep now.
+	Resources func() []schema.GroupVersionResource
 	// Swept is called with the number of objects after each sweep that deleted any; nil for
 	// nobody.
 	Swept func(objects int)
@@ -126,7 +126,7 @@ func (s *Sweeper) next(ctx context.Context) bool {
 		return false
 	}
 	defer s.queue.Done(namespace)
-	swept, err := Sweep(ctx, s.config.Objects, namespace.name, s.config.Resources, func(ctx context.Context) (Belongs, error) {
+	swept, err := Sweep(ctx, s.config.Objects, namespace.name, s.config.Resources(), func(ctx context.Context) (Belongs, error) {
 		return s.belongs(ctx, namespace)
 	})
 	if swept > 0 {

@@ -78,7 +78,7 @@ func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 	factory := informers.NewSharedInformerFactory(w.cluster, 0)
 	sweeper := testkit.Must(namespaces.NewSweeper(namespaces.SweeperConfig{
 		Cluster: w.cluster, Namespaces: factory.Core().V1().Namespaces(), Objects: w.things,
-		Resources: []schema.GroupVersionResource{sweptResource()}, Swept: func(n int) { w.swept.Add(int64(n)) },
+		Resources: func() []schema.GroupVersionResource { return []schema.GroupVersionResource{sweptResource()} }, Swept: func(n int) { w.swept.Add(int64(n)) },
 	}))(t)
 	factory.StartWithContext(t.Context())
 	t.Cleanup(factory.Shutdown)

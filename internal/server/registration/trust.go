@@ -32,8 +32,8 @@ const injectPrefix = "cert-manager.io/inject-"
 // TrustConfig is what a [Trust] works with.
 type TrustConfig struct {
 	Client dynamic.Interface
-	// APIServices are the names of those of this server.
-	APIServices []string
+	// APIServices returns the names of those of this server now.
+	APIServices func() []string
 	// Namespace and Service are what these have to point to: others are left alone.
 	Namespace, Service string
 	// Authority is how the names of authorities begin that this server makes.
@@ -57,7 +57,7 @@ func NewTrust(config TrustConfig) *Trust {
 // Trusted reports whether kube-apiserver accepts what an authority signs, wherever it calls this
 // server.
 func (t *Trust) Trusted(ctx context.Context, authority *x509.Certificate) (bool, error) {
-	for _, name := range t.config.APIServices {
+	for _, name := range t.config.APIServices() {
 		service, err := t.ours(ctx, name)
 		if err != nil {
 			return false, err
@@ -77,7 +77,7 @@ func (t *Trust) Put(ctx context.Context, bundle []byte, now time.Time) error {
 		return fmt.Errorf("authorities of this server: %w", err)
 	}
 	var errs []error
-	for _, name := range t.config.APIServices {
+	for _, name := range t.config.APIServices() {
 		err := t.putOne(ctx, name, ours, now)
 		if err != nil && !apierrors.IsConflict(err) { // Who was first did the same, or it is done at the next look.
 			errs = append(errs, fmt.Errorf("caBundle of the APIService %s: %w", name, err))

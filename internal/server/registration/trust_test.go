@@ -91,7 +91,7 @@ func TestTrust(t *testing.T) {
 			test.change(client)
 		}
 		trust := registration.NewTrust(registration.TrustConfig{
-			Client: client, APIServices: []string{apiService}, Namespace: "docket-system", Service: "docket", Authority: "docket serve",
+			Client: client, APIServices: func() []string { return []string{apiService} }, Namespace: "docket-system", Service: "docket", Authority: "docket serve",
 		})
 		err := trust.Put(t.Context(), text(authority), time.Now().Add(time.Minute))
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {

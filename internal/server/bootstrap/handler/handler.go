@@ -38,7 +38,7 @@ const CAFlag = "bootstrap-ca-file"
 
 // handler answers what `docket bootstrap` prints, byte by byte.
 type handler struct {
-	groups     []string
+	parameters func() bootstrap.Parameters
 	bundle     func() ([]byte, error)
 	serializer runtime.NegotiatedSerializer
 }
@@ -57,17 +57,19 @@ func BundleOf(caFile string, clock clock.PassiveClock) func() ([]byte, error) {
 	}
 }
 
-// Install adds the paths for API groups, of which bootstrap.Groups has the names. bundle is asked at each request for
-// the authorities of the serving certificate, as PEM; it is nil if nobody knows them.
-func Install(paths *mux.PathRecorderMux, groups []string, bundle func() ([]byte, error), serializer runtime.NegotiatedSerializer) {
-	h := &handler{
-		groups: slices.Compact(slices.Sorted(slices.Values(groups))), bundle: bundle, serializer: serializer,
-	}
+// Install adds the paths for the API groups that parameters has. It is asked at each request, and so is bundle for the
+// authorities of the serving certificate, as PEM; bundle is nil if nobody knows them.
+func Install(paths *mux.PathRecorderMux, parameters func() bootstrap.Parameters, bundle func() ([]byte, error), serializer runtime.NegotiatedSerializer) {
+	h := &handler{parameters: parameters, bundle: bundle, serializer: serializer}
 	paths.HandleFunc(rootPath, h.index)
-	for _, group := range h.groups {
-		paths.HandleFunc(rootPath+"/"+group, func(w http.ResponseWriter, r *http.Request) { h.show(w, r, group) })
+	for _, group := range h.groups() {
+		paths.HandleFunc(rootPath+"/"+group, h.show) // So that the server's index has the path.
 	}
-	paths.UnlistedHandlePrefix(rootPath+"/", http.HandlerFunc(h.unknown))
+	paths.UnlistedHandlePrefix(rootPath+"/", http.HandlerFunc(h.show))
+}
+
+func (h *handler) groups() []string {
+	return slices.Compact(slices.Sorted(slices.Values(h.parameters().Groups)))
 }
 
 func (h *handler) index(w http.ResponseWriter, r *http.Request) {
@@ -75,25 +77,31 @@ func (h *handler) index(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var list metav1.RootPaths
-	for _, group := range h.groups {
+	for _, group := range h.groups() {
 		list.Paths = append(list.Paths, rootPath+"/"+group)
 	}
 	responsewriters.WriteRawJSON(http.StatusOK, list, w)
 }
 
-func (h *handler) unknown(w http.ResponseWriter, r *http.Request) {
-	group := strings.TrimPrefix(r.URL.Path, rootPath+"/")
+func (h *handler) unknown(w http.ResponseWriter, r *http.Request, group string) {
 	h.fail(w, r, &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-		Message: fmt.Sprintf("API group %q is not served here: choose from %s", group, strings.Join(h.groups, ", ")),
+		Message: fmt.Sprintf("API group %q is not served here: choose from %s", group, strings.Join(h.groups(), ", ")),
 	}})
 }
 
-func (h *handler) show(w http.ResponseWriter, r *http.Request, group string) {
+func (h *handler) show(w http.ResponseWriter, r *http.Request) {
+	group := strings.TrimPrefix(r.URL.Path, rootPath+"/")
+	if !slices.Contains(h.groups(), group) {
+		h.unknown(w, r, group)
+		return
+	}
 	if !h.readOnly(w, r) {
 		return
 	}
-	parameters, format, err := parseBootstrap(r, group)
+	parameters := h.parameters()
+	parameters.Groups = []string{group}
+	format, err := parseBootstrap(r, &parameters)
 	if err != nil {
 		h.fail(w, r, apierrors.NewBadRequest(err.Error()))
 		return
@@ -131,10 +139,8 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	responsewriters.ErrorNegotiated(err, h.serializer, schema.GroupVersion{}, w, r)
 }
 
-// parseBootstrap reads the query of a request. All that is wrong is said at once.
-func parseBootstrap(r *http.Request, group string) (bootstrap.Parameters, bootstrap.Format, error) {
-	p := bootstrap.NewParameters()
-	p.Groups = []string{group}
+// parseBootstrap reads the query of a request into p. All that is wrong is said at once.
+func parseBootstrap(r *http.Request, p *bootstrap.Parameters) (bootstrap.Format, error) {
 	format := acceptedFormat(r.Header.Get("Accept"))
 	setters := map[string]func(string) error{
 		bootstrap.NamespaceParameter: func(value string) error { p.Namespace = value; return nil },
@@ -157,7 +163,7 @@ func parseBootstrap(r *http.Request, group string) (bootstrap.Parameters, bootst
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return p, format, fmt.Errorf("query: %w", err)
+		return format, fmt.Errorf("query: %w", err)
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -171,7 +177,7 @@ func parseBootstrap(r *http.Request, group string) (bootstrap.Parameters, bootst
 			errs = append(errs, set(query[name][0]))
 		}
 	}
-	return p, format, errors.Join(append(errs, p.Validate()...)...)
+	return format, errors.Join(append(errs, p.Validate()...)...)
 }
 
 // acceptedFormat returns JSON for clients that name it first, else YAML.
