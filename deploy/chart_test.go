@@ -37,18 +37,20 @@ func TestChartRefuses(t *testing.T) {
 	t.Parallel()
 	path := testenv.Program(t, helmTool)
 	for values, want := range map[string]string{
-		"database.type=mysql":                          "/database/type",
-		"database.typ=sqlite":                          "typ",
-		"replicas=0":                                   "/replicas",
-		"apiServices.groups={apps}":                    "/apiServices/groups/0",
-		"certificate.caBundle=-----BEGIN CERTIFICATE-": "/certificate/caBundle",
-		"extraArgs={watch-history=2h}":                 "/extraArgs/0",
-		"extraArgs={--result-rows=false}":              "extraArgs: --result-rows=false would leave results.docket.dev registered",
-		"extraArgs={--database=etcd://e:2379}":         "extraArgs: --database=etcd://e:2379 would leave",
-		"extraEnv[0].name=DOCKET_RESULT_ROWS":          "extraEnv: DOCKET_RESULT_ROWS would leave",
-		"results=no":                                   "/results",
-		"goMemLimit=400Mi":                             "/goMemLimit",
-		"terminationGracePeriodSeconds=5":              "/terminationGracePeriodSeconds",
+		"database.type=mysql":                                            "/database/type",
+		"database.typ=sqlite":                                            "typ",
+		"replicas=0":                                                     "/replicas",
+		"apiServices.groups={apps}":                                      "/apiServices/groups/0",
+		"certificate.caBundle=-----BEGIN CERTIFICATE-":                   "/certificate/caBundle",
+		"extraArgs={watch-history=2h}":                                   "/extraArgs/0",
+		"extraArgs={--result-rows=false}":                                "extraArgs: --result-rows=false would leave results.docket.dev registered",
+		"extraArgs={--database=etcd://e:2379}":                           "extraArgs: --database=etcd://e:2379 would leave",
+		"extraEnv[0].name=DOCKET_RESULT_ROWS":                            "extraEnv: DOCKET_RESULT_ROWS would leave",
+		"results=no":                                                     "/results",
+		"customResources.groupVersions={example.com}":                    "/customResources/groupVersions/0",
+		"customResources.groupVersions={a.b/v1}":                         "name the ConfigMap with their definitions in customResources.configMap",
+		"goMemLimit=400Mi":                                               "/goMemLimit",
+		"terminationGracePeriodSeconds=5":                                "/terminationGracePeriodSeconds",
 		"monitoring.enabled=true,monitoring.prometheus.serviceAccount=x": "monitoring.prometheus.namespace",
 	} {
 		_, err := command(t.Context(), path, "template", "docket", "chart", "--set", values)

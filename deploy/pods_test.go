@@ -75,8 +75,8 @@ func checkSecurity(t *testing.T, pod corev1.PodSpec) {
 		t.Error("variables of Services would be taken for settings")
 	}
 	for _, volume := range pod.Volumes {
-		if volume.Secret == nil {
-			t.Errorf("volume %s is no Secret", volume.Name)
+		if volume.Secret == nil && volume.ConfigMap == nil {
+			t.Errorf("volume %s is no Secret and no ConfigMap", volume.Name)
 		}
 	}
 	for _, mount := range container.VolumeMounts {
@@ -102,6 +102,9 @@ func checkArguments(t *testing.T, pod corev1.PodSpec) *apiserver.Options {
 		t.Fatalf("arguments: %q", container.Args)
 	}
 	testkit.NoError(t, flags.Parse(container.Args[1:]))
+	for i := range options.Storage.CustomResources { // The folder is in the pod only.
+		options.Storage.CustomResources[i] = "chart/controller/contextcache/cachedcontextentries.yaml"
+	}
 	for _, variable := range container.Env {
 		if variable.Name == "DOCKET_DATABASE" {
 			options.Storage.Database = "postgres://docket@database/docket?sslmode=verify-full"

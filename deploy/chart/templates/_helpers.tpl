@@ -26,19 +26,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
-{{/* Versions of the groups. */}}
-{{- define "docket.version" -}}
-{{- get (dict "openreports.io" "v1alpha1" "reports.kyverno.io" "v1" "results.docket.dev" "v1alpha1" "wgpolicyk8s.io" "v1alpha2") . -}}
-{{- end }}
-
 {{/* "true" if the server makes and renews its certificate itself. */}}
 {{- define "docket.ownCertificate" -}}
 {{- and .Values.certificate.own (not .Values.certificate.certManager) (not .Values.certificate.caBundle) -}}
 {{- end }}
 
-{{/* JSON of the groups to register. */}}
+{{/* JSON of the group versions to register. */}}
 {{- define "docket.registered" -}}
-{{- ternary (append .Values.apiServices.groups "results.docket.dev") .Values.apiServices.groups .Values.results | toJson -}}
+{{- $versions := dict "openreports.io" "v1alpha1" "reports.kyverno.io" "v1" "results.docket.dev" "v1alpha1" "wgpolicyk8s.io" "v1alpha2" -}}
+{{- $all := list -}}
+{{- range ternary (append .Values.apiServices.groups "results.docket.dev") .Values.apiServices.groups .Values.results -}}
+{{- $all = append $all (printf "%s/%s" . (get $versions .)) -}}
+{{- end -}}
+{{- with .Values.customResources.groupVersions -}}
+{{- if not $.Values.customResources.configMap -}}
+{{- fail "customResources.groupVersions: nobody would answer for them; name the ConfigMap with their definitions in customResources.configMap" -}}
+{{- end -}}
+{{- $all = concat $all . -}}
+{{- end -}}
+{{- toJson $all -}}
 {{- end }}
 
 {{- define "docket.allGroups" -}}

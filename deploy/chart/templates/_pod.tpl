@@ -93,6 +93,9 @@ spec:
         {{- if not .Values.results }}
         - --result-rows=false
         {{- end }}
+        {{- if .Values.customResources.configMap }}
+        - --custom-resources=/etc/docket/custom-resources
+        {{- end }}
         {{- range .Values.extraArgs }}
         {{- if regexMatch "^--(result-rows|database)(=|$)" . }}
         {{- fail (printf "extraArgs: %s would leave results.docket.dev registered with nobody who serves it; use the values results and database" .) }}
@@ -169,7 +172,12 @@ spec:
         - name: data
           mountPath: /var/lib/docket
         {{- end }}
-  {{- if or $postgres (not $own) }}
+        {{- if .Values.customResources.configMap }}
+        - name: custom-resources
+          mountPath: /etc/docket/custom-resources
+          readOnly: true
+        {{- end }}
+  {{- if or $postgres (not $own) .Values.customResources.configMap }}
   volumes:
     {{- if not $own }}
     - name: tls
@@ -182,6 +190,11 @@ spec:
       secret:
         secretName: {{ .Values.database.postgres.secretName }}
         defaultMode: 0440
+    {{- end }}
+    {{- with .Values.customResources.configMap }}
+    - name: custom-resources
+      configMap:
+        name: {{ . }}
     {{- end }}
   {{- else }}
   volumes: []
