@@ -100,7 +100,7 @@ func definitionFolder(t *testing.T) string {
 // runningWorkload is an object of one of our own kinds.
 const runningWorkload = `{"apiVersion":"crddiff.example.com/v1","kind":"Workload","metadata":{"name":"a","labels":{"step":"1"}},"spec":{"color":"red"}}`
 
-// informers compares what informers are told about one object.
+// informers compares what informers learn about one object.
 func (d *differ) informers(t *testing.T) {
 	want, got := followed(t, d.reference.RESTConfig(t)), followed(t, d.cluster.RESTConfig(t))
 	testkit.NoDiff(t, cmp.Diff(want, got), "what informers are told (-custom resources +other)")

@@ -186,7 +186,7 @@ func refusedFieldsDiffer(left, right string) bool {
 		(strings.Contains(right, "does not match the expected API version") || strings.Contains(right, "is invalid: apiVersion: Invalid value: "))
 }
 
-// isPartOf tells whether each item of a list in JSON is in another one.
+// isPartOf reports whether each item of a list in JSON is in another one.
 func isPartOf(part, whole string) bool {
 	var some, all []any
 	if json.Unmarshal([]byte(part), &some) != nil || json.Unmarshal([]byte(whole), &all) != nil {

@@ -40,7 +40,7 @@ const (
 
 	crddiffNamespace = "crddiff"
 	crddiffWorkers   = 3
-	crddiffPatience  = 2 * time.Minute // The aggregator tries again after one.
+	crddiffPatience  = 2 * time.Minute // The aggregator retries after one.
 	// A fourth of the time by hand is for sequences of operations with watches.
 	crddiffSequenceShare = 4
 )
@@ -195,7 +195,7 @@ func (d *differ) documents(t *testing.T) {
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, crddiffPatience, true, func(ctx context.Context) (bool, error) {
 		differences, err := d.runner.CompareDocuments(ctx, d.kinds)
 		if err != nil {
-			return false, err // That the time is over must not hide what was found before.
+			return false, err // The end of the time must not hide earlier findings.
 		}
 		news = slices.DeleteFunc(differences, func(difference crddiff.Difference) bool {
 			known := d.runner.Known(crddiff.Seen{Difference: difference})

@@ -42,8 +42,8 @@ const (
 
 type crd = apiextensionsv1.CustomResourceDefinition
 
-// customResources serves the kinds of definitions in files, beside reports. The database has the definitions under which
-// objects were stored, so that none takes the place of another that kube-apiserver would refuse.
+// customResources serves the kinds of definitions in files, beside reports. The database has the definitions under
+// which objects were stored: what kube-apiserver would refuse in place of one of them is refused here, too.
 type customResources struct {
 	paths  []string
 	server *registry.Server

@@ -55,6 +55,7 @@ func effects(t *testing.T) map[string]effect {
 		"watch-history-bytes":     of("2Mi", store.HistoryBytes(2<<20), func(c *config) any { return c.Store.HistoryBytes }),
 		"watch-ring-bytes":        of("3Mi", store.RingBytes(3<<20), func(c *config) any { return c.Store.RingBytes }),
 		"cache-bytes":             of("4Mi", store.CacheBytes(4<<20), func(c *config) any { return c.Store.CacheBytes }),
+		"custom-resources":        of("testdata/widgets.yaml", []string{"testdata/widgets.yaml"}, func(c *config) any { return c.CustomResources }),
 		"result-mappings":         of("testdata/mappings.yaml", 10, func(c *config) any { return len(c.Mappings.Kinds()) }),
 		"metrics-results":         of("policy,report_namespace", []string{"policy", "report_namespace"}, func(c *config) any { return c.MetricsResults }),
 		"metrics-results-series":  of("7", 7, func(c *config) any { return c.MetricsResultsSeries }),

@@ -38,7 +38,7 @@ func (g *generator) chance(probability float64) bool { return g.Float64() < prob
 const (
 	// Objects are made again so often if they are invalid, each time smaller.
 	objectTries = 12
-	// partTries are those of a part of an object, allTries those of all parts together.
+	// partTries bounds the attempts for a part of an object, allTries those for all parts together.
 	partTries, allTries = 6, 150
 	// fewFields is how many a kind has if nearly all is below spec and status.
 	fewFields = 5

@@ -45,7 +45,7 @@ func (g *generator) envelope(kind Kind, v *Value) {
 	}, v.members...)
 }
 
-// plain returns an object that every server has to accept, unless none is found, with something in it to change.
+// plain returns an object that every server has to accept, if there is one, with something in it to change.
 func (g *generator) plain(kind Kind) *Value {
 	tame := &generator{Rand: g.Rand, common: g.common || g.chance(0.5)}
 	v := tame.root(kind.Schema)

@@ -69,7 +69,7 @@ func newSchema(props *apiextensionsv1.JSONSchemaProps) *Schema {
 	return s
 }
 
-// complete adds what follows from the rest.
+// complete adds the facts that follow from the rest.
 func (s *Schema) complete() {
 	if s.Pattern != "" {
 		s.pattern, _ = syntax.Parse(s.Pattern, syntax.Perl) // If it is none, no value can be made to match.
@@ -163,13 +163,13 @@ func (s *Schema) narrowed(rest apiextensionsv1.JSONSchemaProps, by *apiextension
 	return branch
 }
 
-// isIntricate tells whether values that obey each keyword by itself may be invalid nevertheless.
+// isIntricate reports whether values that obey each keyword by itself may be invalid nevertheless.
 func (s *Schema) isIntricate() bool {
 	return len(s.XValidations)+len(s.OneOf)+len(s.AnyOf)+len(s.AllOf) > 0 || s.Not != nil || s.MultipleOf != nil ||
 		s.XListType != nil && *s.XListType != "atomic" || s.MinProperties != nil || s.MaxProperties != nil
 }
 
-// accepts tells whether a value is valid once its defaults are set.
+// accepts reports whether a value is valid once its defaults are set.
 func (s *Schema) accepts(v *Value) bool {
 	s.once.Do(func() { s.judge = newJudge(s.JSONSchemaProps, s.root) })
 	return s.judge.accepts(v)

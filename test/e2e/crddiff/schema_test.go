@@ -31,7 +31,7 @@ func workload(t *testing.T) Kind {
 	return kinds[slices.IndexFunc(kinds, func(kind Kind) bool { return kind.Kind == "Workload" })]
 }
 
-// acceptedByName tells whether an object is valid once it has a name.
+// acceptedByName reports whether an object is valid once it has a name.
 func acceptedByName(kind Kind, v *Value) bool {
 	return kind.Schema.accepts(Literal(strings.ReplaceAll(v.Text(), nameMark, "any")))
 }

@@ -111,7 +111,7 @@ func moduleFolder(t testing.TB, module string) string {
 // Module returns the folder of a public module at a version, such as example.com/module@v1.2.3.
 func Module(t testing.TB, module string) string {
 	t.Helper()
-	// Outside of a module of ours, whose requirements don't matter.
+	// In a folder that no module of ours contains: their requirements don't matter.
 	printed := testkit.Must(runGo(t.Context(), t.TempDir(), "mod", "download", "-json", module))(t)
 	var downloaded struct{ Dir string }
 	testkit.NoError(t, json.Unmarshal([]byte(printed), &downloaded))
