@@ -232,7 +232,7 @@ func (m *migration) startStatus(t *testing.T) *statusWriter {
 			if err := w.raise(ctx); err != nil && ctx.Err() == nil && !retriable(err) && !apierrors.IsConflict(err) {
 				t.Errorf("raise the status: %v", err)
 			}
-			time.Sleep(50 * time.Millisecond)
+			<-time.After(50 * time.Millisecond)
 		}
 	}()
 	return w

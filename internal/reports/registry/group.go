@@ -102,10 +102,7 @@ func (g *group) install(server *genericapiserver.GenericAPIServer, config *gener
 		return err
 	}
 	for _, gv := range g.versions {
-		routes, err := g.routes(gv, server, config)
-		if err != nil {
-			return err
-		}
+		routes := g.routes(gv, server, config)
 		routes.TypeConverter = converter
 		if g.resources[gv.Version], _, err = routes.InstallREST(g.container); err != nil {
 			return fmt.Errorf("install %s: %w", gv, err)
@@ -126,7 +123,7 @@ func (g *group) discovery() metav1.APIGroup {
 }
 
 // routes returns the routes of a version as the library makes them in InstallAPIGroups.
-func (g *group) routes(gv schema.GroupVersion, server *genericapiserver.GenericAPIServer, config *genericapiserver.Config) (*endpoints.APIGroupVersion, error) {
+func (g *group) routes(gv schema.GroupVersion, server *genericapiserver.GenericAPIServer, config *genericapiserver.Config) *endpoints.APIGroupVersion {
 	storages, served := map[string]rest.Storage{}, map[string][]string{}
 	for gvr, one := range g.storages {
 		served[gvr.Resource] = append(served[gvr.Resource], gvr.GroupVersion().String())
@@ -159,5 +156,5 @@ func (g *group) routes(gv schema.GroupVersion, server *genericapiserver.GenericA
 		Admit:                       config.AdmissionControl,
 		MinRequestTimeout:           time.Duration(config.MinRequestTimeout) * time.Second,
 		MaxRequestBodyBytes:         config.MaxRequestBodyBytes,
-	}, nil
+	}
 }

@@ -78,7 +78,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 		if strings.Contains(request.URL.Path, "/namespaces/shop/") {
 			return nil, nil // The cluster answers.
 		}
-		time.Sleep(time.Duration(pause.Load()))
+		<-time.After(time.Duration(pause.Load()))
 		return refused(request)
 	})
 	for i, hash := range []string{

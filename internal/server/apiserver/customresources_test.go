@@ -5,7 +5,6 @@ package apiserver_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,15 +50,8 @@ func ask(t *testing.T, s *testServer, want int, method, path, body string, heade
 
 func send(t *testing.T, s *testServer, method, path, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
-	request := testkit.Must(http.NewRequestWithContext(t.Context(), method, s.config.Host+path, strings.NewReader(body)))(t)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response := testkit.Must(s.http.Do(request))(t)
-	defer func() { _ = response.Body.Close() }()
-	text := testkit.Must(io.ReadAll(response.Body))(t)
-	return response.StatusCode, response.Header, string(text)
+	a := s.do(t, method, path, []byte(body), headers...)
+	return a.StatusCode, a.Header, string(a.body)
 }
 
 func at(t *testing.T, object *unstructured.Unstructured, path ...string) any {
@@ -105,11 +97,11 @@ func testCustomResources(t *testing.T, url string) {
 		t.Errorf("as v1beta1: %v %s", header, answer)
 	}
 	status := ask(t, s, 200, "PATCH", widgets("v1")+"/w/status", `{"spec":{"color":"green"},"status":{"replicas":2,"conditions":[{"type":"Ready","status":"True"}]}}`,
-		"Content-Type", "application/merge-patch+json")
+		"Content-Type: application/merge-patch+json")
 	if at(t, status, "spec", "color") != "red" || at(t, status, "status", "replicas") != 2.0 || at(t, status, "metadata", "generation") != 1.0 {
 		t.Errorf("after an update of the status: %v", status.Object)
 	}
-	scaled := ask(t, s, 200, "PATCH", widgets("v1")+"/w/scale", `{"spec":{"replicas":5}}`, "Content-Type", "application/merge-patch+json")
+	scaled := ask(t, s, 200, "PATCH", widgets("v1")+"/w/scale", `{"spec":{"replicas":5}}`, "Content-Type: application/merge-patch+json")
 	if at(t, scaled, "kind") != "Scale" || at(t, scaled, "spec", "replicas") != 5.0 || at(t, scaled, "status", "replicas") != 2.0 {
 		t.Errorf("scaled: %v", scaled.Object)
 	}
@@ -117,14 +109,14 @@ func testCustomResources(t *testing.T, url string) {
 	if items, _ := at(t, list, "items").([]any); len(items) != 1 {
 		t.Errorf("red widgets: %v", items)
 	}
-	table := ask(t, s, 200, "GET", widgets("v1"), "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	table := ask(t, s, 200, "GET", widgets("v1"), "", "Accept: application/json;as=Table;v=v1;g=meta.k8s.io")
 	rows, _ := at(t, table, "rows").([]any)
 	if len(rows) != 1 || rows[0].(map[string]any)["cells"].([]any)[2] != "True" {
 		t.Errorf("the table has the rows %v", rows)
 	}
 	applied := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"color":"blue"}}`
-	ask(t, s, 409, "PATCH", widgets("v1")+"/w?fieldManager=b", applied, "Content-Type", "application/apply-patch+yaml")
-	ask(t, s, 200, "PATCH", widgets("v1")+"/w?fieldManager=b&force=true", applied, "Content-Type", "application/apply-patch+yaml")
+	ask(t, s, 409, "PATCH", widgets("v1")+"/w?fieldManager=b", applied, "Content-Type: application/apply-patch+yaml")
+	ask(t, s, 200, "PATCH", widgets("v1")+"/w?fieldManager=b&force=true", applied, "Content-Type: application/apply-patch+yaml")
 	ask(t, s, 200, "DELETE", widgets("v1")+"/w", "")
 }
 
