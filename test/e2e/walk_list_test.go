@@ -112,6 +112,11 @@ func notFollowed() map[string]string {
 		controllerPage + ": In a cluster #2":                             "it is that of install-variants.md",
 		consolePage + ": How fast it is":                                 "it takes minutes to write a million results",
 		upPage + ": Who may do what #2":                                  "tests keep to loopback",
+		bootstrapPage + ": Custom resources":                             "TestBootstrapCalls in cmd/docket prints them, TestCustomResourcesInCluster serves them",
+		migratePage + ": Custom resources other than reports":            "TestMigrateAnyKind, with a kind of its own",
+		variantsPage + ": Custom resources":                              "TestPods in deploy, and TestCustomResourcesInCluster on their files",
+		variantsPage + ": Custom resources #2":                           "the same",
+		variantsPage + ": Custom resources #4":                           "the same",
 		migratePage + ": From kyverno/reports-server":                    "TestReportsServer in internal/migrate, on tables as reports-server makes them",
 	}
 }

@@ -61,6 +61,19 @@ func (k Kind) CRD() *apiextensionsv1.CustomResourceDefinition { return k.definit
 // Codec returns what encodes objects as they are stored.
 func (k Kind) Codec() runtime.Codec { return document.NewCodec(k.document) }
 
+// Object returns an object of the kind, which states its type: what the machinery of API servers takes for an internal
+// version states none, and the library's scale subresource has objects of its own.
+func (k Kind) Object(obj runtime.Object) (*document.Object, error) {
+	switch o := obj.(type) {
+	case *document.Object:
+		return o.To(k.document)
+	case runtime.Unstructured:
+		read := document.New(k.document)
+		return read, runtime.DefaultUnstructuredConverter.FromUnstructured(o.UnstructuredContent(), read)
+	}
+	return nil, fmt.Errorf("a %T is no %s", obj, k.GroupVersionKind.Kind)
+}
+
 // Report says whether the kind is one of [Kinds].
 func (k Kind) Report() bool { return k.document.NewView != nil }
 

@@ -98,8 +98,8 @@ func (t objectTypes) ConvertToVersion(in runtime.Object, gv runtime.GroupVersion
 		return o, nil // It is written as its items are.
 	case runtime.Unstructured: // The result of an apply.
 		if kind, ok := t.kinds[in.GetObjectKind().GroupVersionKind()]; ok {
-			read := document.New(kind.document)
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.UnstructuredContent(), read); err != nil {
+			read, err := kind.Object(in)
+			if err != nil {
 				return nil, err
 			}
 			return t.convert(read, gv)

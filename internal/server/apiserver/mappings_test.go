@@ -48,7 +48,7 @@ func TestMappedResults(t *testing.T) {
 			wantResults("CVE-2026-1", "fail", "")
 			change := func(patch string) {
 				t.Helper()
-				ask(t, s, http.StatusOK, http.MethodPatch, scans+"/web", patch, "Content-Type", "application/merge-patch+json")
+				ask(t, s, http.StatusOK, http.MethodPatch, scans+"/web", patch, "Content-Type: application/merge-patch+json")
 			}
 			change(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-1","uid":"u"}]}}`)
 			wantResults("CVE-2026-1", "fail", "web-1")

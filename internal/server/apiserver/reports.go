@@ -90,12 +90,12 @@ func (r *Reports) open(ctx context.Context, storage *StorageOptions, others []*c
 		return fmt.Errorf("--%s: %w", resultMappingsFlag, err)
 	}
 	project := results.Projector(mappings)
-	reports, objects := r.Store.RESTOptionsGetter(nil, project), r.Store.ProjectedGetter(nil, project)
+	reports := r.Store.RESTOptionsGetter(nil, project)
 	r.opened, err = registry.Open(slices.Concat(registry.KindsOf(storage.APIGroups), kinds), func(kind registry.Kind) generic.RESTOptionsGetter {
 		if kind.Report() {
 			return reports
 		}
-		return objects
+		return objectsOf(r.Store, kind, mappings, project)
 	})
 	return err
 }

@@ -124,17 +124,27 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 
 // storage returns where objects are kept. Kinds of reports are always the same, others may change.
 func (c CompletedConfig) storage(opened backend) registry.Storage {
-	others := opened.ObjectsGetter(nil)
-	if reports := storeOf(opened); reports != nil {
-		others = reports.ProjectedGetter(nil, c.projector())
-	}
-	objects := countedObjects{others, c.Generic.StorageObjectCountTracker}
 	return func(kind registry.Kind) genericregistry.RESTOptionsGetter {
-		if kind.Report() {
+		reports := storeOf(opened)
+		if kind.Report() || reports == nil {
 			return c.Generic.RESTOptionsGetter
 		}
-		return objects
+		return countedObjects{objectsOf(reports, kind, c.Mappings, c.projector()), c.Generic.StorageObjectCountTracker}
 	}
+}
+
+// objectsOf returns where objects of a kind that is none of reports are kept, with rows if there is a mapping.
+func objectsOf(reports *store.Store, kind registry.Kind, mappings *mapping.Set, project store.Projector) genericregistry.RESTOptionsGetter {
+	if project == nil || mappings.Of(kind.GroupVersionKind.GroupKind()) == nil {
+		return reports.ObjectsGetter(nil)
+	}
+	return reports.ProjectedGetter(nil, func(obj runtime.Object) (*engine.Projection, error) {
+		object, err := kind.Object(obj)
+		if err != nil {
+			return nil, err
+		}
+		return project(object)
+	})
 }
 
 // installResults serves the results of reports as objects, where there are rows of them.
