@@ -300,6 +300,7 @@ func TestWatchesAreTheConsolesOwn(t *testing.T) {
 			}
 		}
 	}
+	f.code = http.StatusNotFound // A watch that is answered and ends would end the others before they are asked for.
 	request(f.Console, http.MethodGet, "/changes?since=12", "", signedIn)
 	f.mu.Lock()
 	defer f.mu.Unlock()
