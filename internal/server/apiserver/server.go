@@ -133,7 +133,7 @@ func (c CompletedConfig) storage(opened backend) registry.Storage {
 	}
 }
 
-// objectsOf returns where objects of a kind that is none of reports are kept, with rows if there is a mapping.
+// objectsOf returns where objects of a kind other than reports are kept, with rows if there is a mapping.
 func objectsOf(reports *store.Store, kind registry.Kind, mappings *mapping.Set, project store.Projector) genericregistry.RESTOptionsGetter {
 	if project == nil || mappings.Of(kind.GroupVersionKind.GroupKind()) == nil {
 		return reports.ObjectsGetter(nil)
