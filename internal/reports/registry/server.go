@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
@@ -151,7 +152,11 @@ func (s *Server) put(g *group) {
 	} else {
 		before.stop()
 		before.destroy()
-		s.generic.AggregatedDiscoveryGroupManager.RemoveGroup(g.name)
+		for _, gv := range before.versions {
+			if !slices.Contains(g.versions, gv) {
+				s.generic.AggregatedDiscoveryGroupManager.RemoveGroupVersion(metav1.GroupVersion{Group: gv.Group, Version: gv.Version})
+			}
+		}
 	}
 	s.generic.DiscoveryGroupManager.AddGroup(g.discovery())
 	for _, gv := range g.versions {

@@ -129,33 +129,39 @@ func (c *customResources) start(ctx context.Context) error {
 	}
 	notAsked := errors.New("the other replicas have not been asked for their definitions")
 	c.problem.Store(&notAsked)
+	if _, err := c.read(); err != nil {
+		return err
+	}
 	agreed := slices.SortedFunc(maps.Values(c.database), func(a, b *crd) int { return strings.Compare(a.Name, b.Name) })
-	kinds, err := kindsOf(agreed)
-	if err != nil {
-		return err
-	}
-	if err := c.check(agreed); err != nil {
-		return err
-	}
-	c.served = agreed
-	return c.server.Serve(slices.Concat(c.fixed, kinds))
+	return c.serve(agreed)
 }
 
-// check returns an error if the files have definitions that can't take the place of others.
-func (c *customResources) check(before []*crd) error {
+// read returns the definitions in the files, or an error if one of them can't take the place of what the database has.
+func (c *customResources) read() ([]*crd, error) {
 	definitions, err := readDefinitions(c.paths)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var errs []error
 	for _, d := range definitions {
-		for _, older := range before {
-			if older.Name == d.Name {
-				errs = append(errs, definition.CheckUpdate(d, older))
-			}
+		if older := c.database[d.Name]; older != nil {
+			errs = append(errs, definition.CheckUpdate(d, older))
 		}
 	}
-	return errors.Join(errs...)
+	return definitions, errors.Join(errs...)
+}
+
+// serve serves the kinds of definitions beside those that are always served.
+func (c *customResources) serve(definitions []*crd) error {
+	kinds, err := kindsOf(definitions)
+	if err != nil {
+		return err
+	}
+	if err := c.server.Serve(slices.Concat(c.fixed, kinds)); err != nil {
+		return err
+	}
+	c.served = definitions
+	return nil
 }
 
 // ready is the check that this replica serves what its files say.
@@ -177,30 +183,17 @@ func (c *customResources) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	definitions, err := readDefinitions(c.paths)
-	if err != nil {
-		return err
-	}
 	if err := c.readDatabase(ctx); err != nil {
 		return fmt.Errorf("read the definitions of stored objects: %w", err)
 	}
-	var errs []error
-	for _, d := range definitions {
-		if older := c.database[d.Name]; older != nil {
-			errs = append(errs, definition.CheckUpdate(d, older))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	kinds, err := kindsOf(definitions)
+	definitions, err := c.read()
 	if err != nil {
 		return err
 	}
-	if err := c.server.Serve(slices.Concat(c.fixed, kinds)); err != nil {
+	if err := c.serve(definitions); err != nil {
 		return err
 	}
-	c.digest, c.served = digest, definitions
+	c.digest = digest
 	if c.changed != nil {
 		c.changed()
 	}

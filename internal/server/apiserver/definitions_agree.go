@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/docket-project/docket/internal/store"
 )
 
 const (
@@ -33,7 +35,7 @@ const (
 // by another in its own way. One definition of all is agreed on; it changes once every living replica has it in its
 // files.
 type agreement struct {
-	storage wishStorage
+	storage *store.Resource
 	// id names this process.
 	id      string
 	renewed time.Time
@@ -43,13 +45,7 @@ type agreement struct {
 // agreedKey is where the object has what is agreed on, beside what each replica wishes.
 const agreedKey = "agreed"
 
-// wishStorage is what an agreement needs of a store.
-type wishStorage interface {
-	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions,
-		tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) error
-}
-
-func newAgreement(in wishStorage) *agreement {
+func newAgreement(in *store.Resource) *agreement {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "replica"
@@ -79,7 +75,7 @@ func (a *agreement) ask(ctx context.Context, digest [sha256.Size]byte, now time.
 					agreed = wish
 				}
 			}
-			if refused == nil && wish == a.said && agreed == before[agreedKey] && now.Sub(a.renewed) < wishRenewal {
+			if wish == a.said && agreed == before[agreedKey] && now.Sub(a.renewed) < wishRenewal {
 				return object, nil, nil // Nothing is written.
 			}
 			if object.Object == nil {
