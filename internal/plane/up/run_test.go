@@ -29,12 +29,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/server/imports"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -372,7 +372,7 @@ func TestEarlierReports(t *testing.T) {
 	reports := testkit.Must(apiserver.OpenReports(t.Context(), options.server.Storage))(t)
 	kind := testkit.Must(registry.KindOf(policyReports.GroupResource()))(t)
 	for _, namespace := range []string{"earlier", "team-a"} {
-		object, ok := report.Of(kind.New())
+		object, ok := kind.New().(imports.Object)
 		if !ok {
 			t.Fatal("no report")
 		}

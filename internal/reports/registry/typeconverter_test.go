@@ -21,7 +21,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/document"
@@ -239,7 +238,7 @@ func TestDerivesAlike(t *testing.T) {
 				t.Fatalf("%s\nderives not what this does, and says it does:\n%s", data, marshal(t, content))
 			}
 			changed := old.DeepCopyObject()
-			accessor, ok := report.Of(changed)
+			accessor, ok := changed.(object)
 			if !ok {
 				t.Fatalf("a %T is no report", changed)
 			}
@@ -291,7 +290,7 @@ func (m *managers) same(t *testing.T, live, next []byte, by string, do func(*man
 // timeless returns a report as JSON, with times that don't depend on when it was changed, and a UID.
 func (m *managers) timeless(t *testing.T, obj runtime.Object) []byte {
 	t.Helper()
-	accessor, ok := report.Of(obj)
+	accessor, ok := obj.(object)
 	if !ok {
 		t.Fatalf("a %T is no report", obj)
 	}
