@@ -96,9 +96,14 @@ func check(t *testing.T, opened *apiserver.Reports, want int) {
 		t.Fatalf("a namespace has %d reports, want %d", len(items), want)
 	}
 	for _, item := range items {
-		found, ok := report.Of(item)
-		if !ok || len(found.GetResults()) != 17 {
-			t.Fatalf("%v is no report of 17 results", item)
+		stored, ok := item.(interface {
+			View() (report.Accessor, error)
+		})
+		if !ok {
+			t.Fatalf("%v is no report", item)
+		}
+		if found := testkit.Must(stored.View())(t); len(found.GetResults()) != 17 {
+			t.Fatalf("%v has other than 17 results", item)
 		}
 	}
 }
