@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -28,6 +29,7 @@ func Check(crd *apiextensionsv1.CustomResourceDefinition) error {
 	crd.ObjectMeta = metav1.ObjectMeta{
 		Name: crd.Name, Namespace: crd.Namespace, Labels: crd.Labels, Annotations: crd.Annotations, Generation: 1,
 	}
+	delete(crd.Annotations, provenAnnotation)
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	addStorageVersion(crd)
 	internal, err := toInternal(crd)
@@ -69,7 +71,32 @@ func CheckUpdate(newer, older *apiextensionsv1.CustomResourceDefinition) error {
 		return err
 	}
 	newer.Status.StoredVersions = stored
+	if Proven(older) && reflect.DeepEqual(schemas(newer), schemas(older)) {
+		SetProven(newer)
+	}
 	return nil
+}
+
+// provenAnnotation marks definitions in the database.
+const provenAnnotation = "docket.dev/proven"
+
+// SetProven notes that all objects that are stored were judged by the schemas of a definition.
+func SetProven(crd *apiextensionsv1.CustomResourceDefinition) {
+	metav1.SetMetaDataAnnotation(&crd.ObjectMeta, provenAnnotation, "true")
+}
+
+// Proven says whether all objects that are stored were judged by the schemas of a definition, and have the form that
+// these give them. It was so since there are objects, or is never known again.
+func Proven(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.Annotations[provenAnnotation] == "true"
+}
+
+func schemas(crd *apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceValidation {
+	all := map[string]*apiextensionsv1.CustomResourceValidation{}
+	for _, v := range crd.Spec.Versions {
+		all[v.Name] = v.Schema
+	}
+	return all
 }
 
 // CheckAll says whether definitions, which passed Check, can be served together, by a server that serves reserved

@@ -204,6 +204,7 @@ func TestUpdates(t *testing.T) {
 			t.Parallel()
 			older, newer := one(t, widgets), one(t, c.newer)
 			older.UID, older.ResourceVersion = "a", "7"
+			SetProven(older)
 			err := CheckUpdate(newer, older)
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "widgets.example.com") {
@@ -218,6 +219,13 @@ func TestUpdates(t *testing.T) {
 			}
 			if got := strings.Join(newer.Status.StoredVersions, " "); got != want {
 				t.Errorf("objects may be stored in %s, want %s", got, want)
+			}
+			if unchanged := name == "nothing"; Proven(newer) != unchanged {
+				t.Errorf("proven: %t, want %t", Proven(newer), unchanged)
+			}
+			testkit.NoError(t, Check(newer))
+			if Proven(newer) {
+				t.Error("proven because its file says so")
 			}
 		})
 	}

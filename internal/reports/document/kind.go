@@ -20,7 +20,7 @@ type Kind struct {
 	Schemas map[string]*schema.Schema
 	// StoredVersion is the name of the version in which objects are stored.
 	StoredVersion string
-	// Proven says that whatever is stored meets the schema: it never changes while there are objects.
+	// Proven says that whatever is stored was judged by the schema: it has not changed since there are objects.
 	Proven bool
 	// NewView returns an empty Go type of the kind, by which its objects can be read; nil if there is none.
 	NewView func() report.Accessor

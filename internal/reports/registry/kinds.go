@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/docket-project/docket/internal/reports/definition"
 	"github.com/docket-project/docket/internal/reports/document"
 	"github.com/docket-project/docket/internal/reports/kinds"
 	schemas "github.com/docket-project/docket/internal/reports/schema"
@@ -113,7 +114,7 @@ func FromDefinition(crd *apiextensionsv1.CustomResourceDefinition) ([]Kind, erro
 		gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
 		kind := newKind(crd, &document.Kind{
 			GroupVersionKind: gv.WithKind(crd.Spec.Names.Kind), ListKind: gv.WithKind(crd.Spec.Names.ListKind),
-			Schema: all[version.Name], Schemas: all, StoredVersion: stored,
+			Schema: all[version.Name], Schemas: all, StoredVersion: stored, Proven: definition.Proven(crd),
 		})
 		for _, field := range version.SelectableFields {
 			kind.SelectableFields = append(kind.SelectableFields, fieldOf(strings.TrimPrefix(field.JSONPath, ".")))

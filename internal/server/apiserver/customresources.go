@@ -129,33 +129,51 @@ func (c *customResources) start(ctx context.Context) error {
 	}
 	notAsked := errors.New("the other replicas have not been asked for their definitions")
 	c.problem.Store(&notAsked)
-	if _, err := c.read(); err != nil {
+	if _, err := c.read(ctx); err != nil {
 		return err
 	}
 	agreed := slices.SortedFunc(maps.Values(c.database), func(a, b *crd) int { return strings.Compare(a.Name, b.Name) })
-	return c.serve(agreed)
+	return c.serve(ctx, agreed)
 }
 
 // read returns the definitions in the files, or an error if one of them can't take the place of what the database has.
-func (c *customResources) read() ([]*crd, error) {
+func (c *customResources) read(ctx context.Context) ([]*crd, error) {
 	definitions, err := readDefinitions(c.paths)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, d := range definitions {
-		if older := c.database[d.Name]; older != nil {
+		older := c.database[d.Name]
+		if older != nil {
 			errs = append(errs, definition.CheckUpdate(d, older))
+			continue
+		}
+		count, err := c.reports.Count(ctx, resourceOf(d))
+		if err != nil {
+			return nil, err
+		}
+		if count == 0 {
+			definition.SetProven(d)
 		}
 	}
 	return definitions, errors.Join(errs...)
 }
 
+func resourceOf(d *crd) schema.GroupResource {
+	return schema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
+}
+
 // serve serves the kinds of definitions beside those that are always served.
-func (c *customResources) serve(definitions []*crd) error {
+func (c *customResources) serve(ctx context.Context, definitions []*crd) error {
 	kinds, err := kindsOf(definitions)
 	if err != nil {
 		return err
+	}
+	if c.served != nil { // First, since objects are stored under them at once. A server that starts can't write yet.
+		if err := c.note(ctx, definitions); err != nil {
+			return err
+		}
 	}
 	if err := c.server.Serve(slices.Concat(c.fixed, kinds)); err != nil {
 		return err
@@ -186,11 +204,11 @@ func (c *customResources) load(ctx context.Context) error {
 	if err := c.readDatabase(ctx); err != nil {
 		return fmt.Errorf("read the definitions of stored objects: %w", err)
 	}
-	definitions, err := c.read()
+	definitions, err := c.read(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.serve(definitions); err != nil {
+	if err := c.serve(ctx, definitions); err != nil {
 		return err
 	}
 	c.digest = digest
@@ -283,9 +301,9 @@ func (c *customResources) leave(ctx context.Context) error {
 	return nil
 }
 
-// save notes in the database what is served now.
-func (c *customResources) save(ctx context.Context) error {
-	for _, d := range c.served {
+// note writes definitions into the database.
+func (c *customResources) note(ctx context.Context, definitions []*crd) error {
+	for _, d := range definitions {
 		if older := c.database[d.Name]; older != nil && reflect.DeepEqual(older.Spec, d.Spec) && reflect.DeepEqual(older.Status.StoredVersions, d.Status.StoredVersions) {
 			continue
 		}
@@ -293,6 +311,14 @@ func (c *customResources) save(ctx context.Context) error {
 			return err
 		}
 		c.database[d.Name] = d
+	}
+	return nil
+}
+
+// save makes the database have what is served now.
+func (c *customResources) save(ctx context.Context) error {
+	if err := c.note(ctx, c.served); err != nil {
+		return err
 	}
 	for name, d := range c.database {
 		if slices.ContainsFunc(c.served, func(s *crd) bool { return s.Name == name }) {
@@ -329,8 +355,7 @@ func (c *customResources) put(ctx context.Context, d *crd) error {
 // forget forgets a definition that no file has any more, unless there are objects: they stay, and are served again once
 // it is back.
 func (c *customResources) forget(ctx context.Context, d *crd) error {
-	resource := schema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
-	count, err := c.reports.Count(ctx, resource)
+	count, err := c.reports.Count(ctx, resourceOf(d))
 	if err != nil {
 		return err
 	}

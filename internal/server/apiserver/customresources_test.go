@@ -124,7 +124,23 @@ func testCustomResources(t *testing.T, url string) {
 // definition says; what kube-apiserver would refuse changes nothing.
 func TestDefinitionsChange(t *testing.T) {
 	t.Parallel()
+	t.Run("two versions", func(t *testing.T) {
+		t.Parallel()
+		testDefinitionsChange(t, func(definition string) string { return definition })
+	})
+	t.Run("one version", func(t *testing.T) { // What is stored is served as it is, until the schema changes.
+		t.Parallel()
+		testDefinitionsChange(t, func(definition string) string {
+			one, _, _ := strings.Cut(definition, "  - name: v1beta1")
+			return one
+		})
+	})
+}
+
+func testDefinitionsChange(t *testing.T, of func(definition string) string) {
+	t.Helper()
 	file, option := withDefinitions(t)
+	testkit.NoError(t, os.WriteFile(file, []byte(of(string(testkit.Must(os.ReadFile(file))(t)))), 0o600))
 	url := databases()["sqlite"](t)
 	s := startServer(t, url, option)
 	ask(t, s, 201, "POST", widgets("v1"), widget+`{"color":"red","weight":1}}`)
