@@ -27,7 +27,7 @@ const (
 	// subjectLabel is what Kyverno's reports controller selects by, once a resource.
 	subjectLabel = "audit.kyverno.io/resource.uid"
 
-	// variants is how many different bodies there are; names differ in all of them.
+	// variants is how many different bodies of reports there are; names differ in all of them.
 	variants = 32
 
 	// uniqueVaried is the percentage of reports with messages of their own with --varied.
@@ -74,6 +74,13 @@ type bodies struct {
 
 func newBodies(o *options) *bodies {
 	b := &bodies{options: o}
+	for _, object := range o.objectsFrom {
+		b.prepared = append(b.prepared, prepare(object, o.seed))
+	}
+	if len(b.prepared) > 0 {
+		b.named = b.prepared
+		return b
+	}
 	cluster := sample.Cluster{Seed: o.seed, Now: time.Now()}
 	for i := range variants {
 		results := o.results
@@ -95,6 +102,9 @@ func prepare(report *unstructured.Unstructured, seed uint64) []piece {
 	scope := scopeOf(report)
 	report.SetOwnerReferences(nil)
 	labels := report.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
 	labels[runLabel] = strconv.FormatUint(seed, 10)
 	labels[subjectLabel] = groupSlot.token()
 	report.SetLabels(labels)

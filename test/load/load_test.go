@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +210,36 @@ func TestBodiesAreDifferentObjects(t *testing.T) {
 		}
 		if len(names) != 2*variants {
 			t.Errorf("%s: %d names for %d objects", kind.Kind, len(names), 2*variants)
+		}
+	}
+}
+
+// TestFrom: objects of any kind are written in turn, each with a name of its own.
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	testkit.NoError(t, os.WriteFile(file, []byte(`{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a, namespace: b}, spec: {size: 1}}
+---
+{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a, namespace: b}, spec: {size: 2}}
+`), 0o600))
+	o := testkit.Must(parse([]string{"--from", file}, io.Discard))(t)
+	b := newBodies(o)
+	if path := b.path(1); path != "/apis/example.com/v1/namespaces/load-1-001/gadgets/"+b.name(1) {
+		t.Error(path)
+	}
+	for i := range 3 {
+		var object unstructured.Unstructured
+		testkit.NoError(t, object.UnmarshalJSON(b.body(i, time.Unix(0, 42), nil)))
+		if size, _, _ := unstructured.NestedInt64(object.Object, "spec", "size"); object.GetName() != b.name(i) || object.GetNamespace() != b.namespace(i) || size != int64(i%2+1) {
+			t.Errorf("%d: %v", i, object.Object)
+		}
+	}
+	for content, want := range map[string]string{
+		"": "no object", "{": "--from", "{apiVersion: v1, kind: A}\n---\n{apiVersion: v1, kind: B}": "use one kind",
+	} {
+		testkit.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		if _, err := parse([]string{"--from", file}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", content, err, want)
 		}
 	}
 }

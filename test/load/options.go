@@ -4,14 +4,19 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/docket-project/docket/internal/plane/sample"
 )
@@ -22,11 +27,14 @@ type options struct {
 	insecure, gzip                         bool
 	connections                            int
 
-	kind       sample.Kind
-	kindName   string
-	objects    int
-	namespaces int
-	results    int
+	kind     sample.Kind
+	kindName string
+	// from is a file with objects of a kind that is no report; objectsFrom are these.
+	from        string
+	objectsFrom []*unstructured.Unstructured
+	objects     int
+	namespaces  int
+	results     int
 	// unique is the percentage of reports with messages of their own.
 	unique    int
 	varied    bool
@@ -74,12 +82,40 @@ func parse(arguments []string, help io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	}
-	var err error
-	o.kind, err = sample.KindOf(o.kindName)
-	if err != nil {
-		err = fmt.Errorf("--kind: %w", err)
+	return o, errors.Join(o.chooseKind(), o.validate())
+}
+
+// chooseKind sets the kind by its name, or to that of the objects in a file.
+func (o *options) chooseKind() (err error) {
+	if o.from == "" {
+		if o.kind, err = sample.KindOf(o.kindName); err != nil {
+			err = fmt.Errorf("--kind: %w", err)
+		}
+		return err
 	}
-	return o, errors.Join(err, o.validate())
+	data, err := os.ReadFile(o.from)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 1<<20); ; {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("--from=%s: %w", o.from, err)
+		}
+		if len(o.objectsFrom) > 0 && object.GroupVersionKind() != o.objectsFrom[0].GroupVersionKind() {
+			return fmt.Errorf("--from=%s: objects of %v and of %v: use one kind", o.from, o.objectsFrom[0].GroupVersionKind(), object.GroupVersionKind())
+		}
+		o.objectsFrom = append(o.objectsFrom, object)
+	}
+	if len(o.objectsFrom) == 0 {
+		return fmt.Errorf("--from=%s: no object", o.from)
+	}
+	first := o.objectsFrom[0]
+	resource, _ := meta.UnsafeGuessKindToResource(first.GroupVersionKind())
+	o.kind = sample.Kind{APIVersion: first.GetAPIVersion(), Kind: first.GetKind(), Resource: resource.Resource, Namespaced: first.GetNamespace() != ""}
+	return nil
 }
 
 func (o *options) register(flags *pflag.FlagSet) {
@@ -93,6 +129,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.connections, "connections", 4, "connections that the clients share; watches beyond the limit of HTTP/2 open more")
 
 	flags.StringVar(&o.kindName, "kind", "PolicyReport", "kind of the reports")
+	flags.StringVar(&o.from, "from", "", "YAML or JSON file with objects of any kind to write in turn, in place of reports: --kind, --results, --varied and --unique-messages don't count")
 	flags.IntVar(&o.objects, "objects", 1000, "number of reports")
 	flags.IntVar(&o.namespaces, "namespaces", 10, "namespaces that the reports are spread over")
 	flags.IntVar(&o.results, "results", 17, "results in a report; 17 make about 7 KB")

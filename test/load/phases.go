@@ -154,7 +154,7 @@ func (l *loader) create(ctx context.Context, r *recorder) error {
 		w.body = l.bodies.body(i, time.Now(), w.body[:0])
 		return l.write(ctx, r, w, i, http.MethodPost, l.bodies.collection(l.bodies.namespace(i)), http.StatusCreated)
 	})
-	r.note("%d bytes a report", len(l.bodies.body(0, time.Now(), nil)))
+	r.note("%d bytes an object", len(l.bodies.body(0, time.Now(), nil)))
 	return nil
 }
 
@@ -223,7 +223,7 @@ func (l *loader) touch(ctx context.Context, r *recorder, w *worker, i int) (sent
 // rewrite replaces each object's results by those of another object, as a policy that changes does. Which other, is
 // chance.
 func (l *loader) rewrite(ctx context.Context, r *recorder) error {
-	shift := 1 + rand.IntN(variants-1)
+	shift := 1 + rand.IntN(max(1, len(l.bodies.prepared)-1))
 	l.each(ctx, r, "rewrite", l.options.objects, func(w *worker, i int) error {
 		if err := l.read(ctx, w, i); err != nil {
 			return err
