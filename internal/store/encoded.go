@@ -9,6 +9,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -101,11 +102,32 @@ func (r *Resource) served(stored []byte, revision engine.Revision) ([]byte, erro
 }
 
 const (
-	// streamedPage is how many rows a list without a limit reads at once after its first page, as long as they are
-	// below streamedBytes as JSON: what is in memory of each such list.
+	// streamedPage is how many rows a list without a limit reads at once, as long as they are below streamedBytes as
+	// JSON: what is in memory of each such list.
 	streamedPage  = 128
 	streamedBytes = 1 << 20
 )
+
+// pageSize is how many rows of a resource to read at once. The zero value is streamedPage.
+type pageSize struct{ known atomic.Int64 }
+
+func (p *pageSize) rows() int {
+	if rows := int(p.known.Load()); rows > 0 {
+		return rows
+	}
+	return streamedPage
+}
+
+// saw learns from a page how large rows are.
+func (p *pageSize) saw(page []engine.Row) {
+	size := 0
+	for _, row := range page {
+		size += codec.SizeOf(row.Value)
+	}
+	if size > 0 {
+		p.known.Store(int64(min(max(streamedBytes*len(page)/size, 1), streamedPage)))
+	}
+}
 
 // encodedItems are the objects of an EncodedList.
 type encodedItems struct {
@@ -235,24 +257,14 @@ func (l *lister) rest(ctx context.Context, from engine.Query) iter.Seq2[[][]byte
 		reader.needs(l.revision)
 		defer reader.end()
 		q := from
-		q.Limit = streamedPage
 		for follower.more = true; follower.more; q = follower.next(q) {
 			into.items = into.items[:0]
-			size, err := follower.page(ctx, q)
-			if !yield(into.items, err) || err != nil {
+			q.Limit = l.resource.streaming.rows()
+			if err := follower.page(ctx, q); !yield(into.items, err) || err != nil {
 				return
 			}
-			q.Limit = nextPage(q.Limit, size)
 		}
 	}
-}
-
-// nextPage returns how many rows to read after n rows of size bytes.
-func nextPage(n int, size int64) int {
-	if size <= 0 {
-		return streamedPage
-	}
-	return int(min(max(streamedBytes*int64(n)/size, 1), streamedPage))
 }
 
 // matches reports whether an object is selected. One whose labels and fields can't be told matches nothing. Fields are

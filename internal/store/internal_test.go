@@ -157,3 +157,21 @@ func FuzzContinue(f *testing.F) {
 		}
 	})
 }
+
+// TestPageSize: a list without a limit reads as many rows at once as there is room for.
+func TestPageSize(t *testing.T) {
+	t.Parallel()
+	var p pageSize
+	for _, step := range []struct{ rows, size, want int }{
+		{0, 0, streamedPage}, {128, 7 << 10, streamedPage}, {128, 256 << 10, 4}, {0, 0, 4}, {4, 3 << 20, 1}, {1, 100, streamedPage},
+	} {
+		page := make([]engine.Row, step.rows)
+		for i := range page {
+			page[i].Size = int32(step.size)
+		}
+		p.saw(page)
+		if got := p.rows(); got != step.want {
+			t.Errorf("after %d rows of %d bytes: %d, want %d", step.rows, step.size, got, step.want)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func (l *lister) run(ctx context.Context) error {
 	reader := reader{readers: &l.resource.store.readers}
 	defer reader.end()
 	for {
-		if _, err := l.page(ctx, q); err != nil {
+		if err := l.page(ctx, q); err != nil {
 			return err
 		}
 		if !l.more || l.full() {
@@ -143,17 +143,17 @@ func (l *lister) run(ctx context.Context) error {
 	}
 }
 
-// page reads and takes one page, and returns its size in bytes of JSON.
-func (l *lister) page(ctx context.Context, q engine.Query) (size int64, err error) {
+// page reads and takes one page.
+func (l *lister) page(ctx context.Context, q engine.Query) error {
 	page, err := l.resource.store.engine.List(ctx, q)
 	if err != nil {
-		return 0, listError(err, q.At, l.current(ctx), l.continueKeyFor(q), l.keyPrefix)
+		return listError(err, q.At, l.current(ctx), l.continueKeyFor(q), l.keyPrefix)
 	}
 	if !l.options.Recursive {
 		page.Rows, page.More = exactly(page.Rows, q.After), false
 	}
 	if err := l.resource.atLeast(l.options.ResourceVersion, page.State.Revision); err != nil {
-		return 0, err
+		return err
 	}
 	if l.revision == 0 {
 		l.revision = page.State.Revision
@@ -162,10 +162,8 @@ func (l *lister) page(ctx context.Context, q engine.Query) (size int64, err erro
 	if l.before >= 0 {
 		l.remaining = l.before - int64(len(page.Rows))
 	}
-	for _, row := range page.Rows {
-		size += int64(row.Size)
-	}
-	return size, l.take(ctx, page.Rows)
+	l.resource.streaming.saw(page.Rows)
+	return l.take(ctx, page.Rows)
 }
 
 // query returns the first page's.
@@ -179,7 +177,7 @@ func (l *lister) query() engine.Query {
 	}
 	q.Prefix = r.rest(l.keyPrefix)
 	if _, reads := l.into.(*encodedItems); reads && l.limit() == 0 {
-		q.Limit = streamedPage
+		q.Limit = r.streaming.rows()
 	}
 	q.Conditions, q.Derivation = r.store.index.conditions(l.options.Predicate), r.store.options.Derivation
 	if l.limit() > 0 {

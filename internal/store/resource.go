@@ -59,8 +59,9 @@ type Resource struct {
 	transformer value.Transformer
 	versioner   storage.Versioner
 	// label names the resource in metrics.
-	label    string
-	progress broadcast
+	label     string
+	progress  broadcast
+	streaming pageSize
 }
 
 var _ storage.Interface = (*Resource)(nil)
