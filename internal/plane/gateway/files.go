@@ -4,26 +4,21 @@
 package gateway
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/validation"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/manifests"
 )
 
 const (
@@ -38,9 +33,12 @@ const (
 func readRegistrations(paths []string) ([]apiregistrationv1.APIService, error) {
 	var all []apiregistrationv1.APIService
 	for _, path := range paths {
-		files, err := manifests(path)
+		files, err := manifests.Find(path)
 		if err != nil {
 			return nil, err
+		}
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s: has no .yaml, .yml or .json file", path)
 		}
 		for _, file := range files {
 			found, err := readManifest(file)
@@ -53,63 +51,23 @@ func readRegistrations(paths []string) ([]apiregistrationv1.APIService, error) {
 	return all, nil
 }
 
-// manifests returns path, or the manifests in it if it is a folder.
-func manifests(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return []string{path}, err
-	}
-	entries, err := os.ReadDir(path)
+func readManifest(path string) ([]apiregistrationv1.APIService, error) {
+	data, err := manifests.Read(path, maxManifest)
 	if err != nil {
 		return nil, err
-	}
-	var files []string
-	for _, entry := range entries {
-		if !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) {
-			files = append(files, filepath.Join(path, entry.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: has no .yaml, .yml or .json file", path)
-	}
-	return files, nil
-}
-
-func readManifest(path string) (_ []apiregistrationv1.APIService, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	data, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxManifest {
-		return nil, fmt.Errorf("is larger than %d bytes", maxManifest)
 	}
 	var all []apiregistrationv1.APIService
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) && len(all) == 0 {
-			return nil, errors.New("has no APIService; give a file with at least one")
-		}
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if content, err := yaml.YAMLToJSON(document); err == nil && string(content) == "null" {
-			continue // Only comments.
-		}
+	err = manifests.Documents(data, func(document []byte) error {
 		service, err := parseRegistration(document)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+		if err == nil {
+			all = append(all, *service)
 		}
-		all = append(all, *service)
+		return err
+	})
+	if err == nil && len(all) == 0 {
+		err = errors.New("has no APIService; give a file with at least one")
 	}
+	return all, err
 }
 
 func parseRegistration(document []byte) (*apiregistrationv1.APIService, error) {

@@ -4,23 +4,19 @@
 package definition
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/manifests"
 )
 
 // Bytes that are read: of a file, and of one definition as JSON, which is etcd's limit for an object.
@@ -29,115 +25,82 @@ const (
 	maxDefinitionSize = 3 << 19
 )
 
-// Read returns the definitions in files and folders, ordered by their names, as [Check] leaves them. Of a folder it
-// reads the files that end in .yaml, .yml or .json; hidden ones and folders in it are passed over.
-func Read(paths ...string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	var all []*apiextensionsv1.CustomResourceDefinition
-	from := map[string]string{}
+// Files are files with definitions, with the content that they had at one time.
+type Files []file
+
+type file struct {
+	path string
+	data []byte
+}
+
+// Open reads files and folders. Of a folder it reads the files that end in .yaml, .yml or .json; hidden ones and folders
+// in it are passed over.
+func Open(paths ...string) (Files, error) {
+	var all Files
 	for _, path := range paths {
-		files, err := filesOf(path)
+		found, err := manifests.Find(path)
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%s: there is no file *.yaml, *.yml or *.json with a definition", path)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range files {
-			found, err := readFile(file)
+		for _, path := range found {
+			data, err := manifests.Read(path, maxFileSize)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", file, err)
+				return nil, fmt.Errorf("%s: %w", path, err)
 			}
-			for _, crd := range found {
-				if other, ok := from[crd.Name]; ok {
-					return nil, fmt.Errorf("%s and %s both give the definition %s: remove it from one of them", other, file, crd.Name)
-				}
-				from[crd.Name] = file
-			}
+			all = append(all, file{path, data})
+		}
+	}
+	return all, nil
+}
+
+// Digest returns what changes whenever the content of the files does.
+func (f Files) Digest() [sha256.Size]byte {
+	sum := sha256.New()
+	for _, one := range f {
+		fmt.Fprintf(sum, "%q %d\n", filepath.Base(one.path), len(one.data))
+		_, _ = sum.Write(one.data) // A hash never fails.
+	}
+	return [sha256.Size]byte(sum.Sum(nil))
+}
+
+// Definitions returns the definitions, ordered by their names, as [Check] leaves them.
+func (f Files) Definitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var all []*apiextensionsv1.CustomResourceDefinition
+	from := map[string]string{}
+	for _, one := range f {
+		err := manifests.Documents(one.data, func(document []byte) error {
+			found, err := readDocument(document)
 			all = append(all, found...)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.path, err)
+		}
+		for _, crd := range all[len(from):] {
+			if other, ok := from[crd.Name]; ok {
+				return nil, fmt.Errorf("%s and %s both give the definition %s: remove it from one of them", other, one.path, crd.Name)
+			}
+			from[crd.Name] = one.path
 		}
 	}
 	slices.SortFunc(all, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-// filesOf returns a file, or the files of a folder.
-func filesOf(path string) ([]string, error) {
-	info, err := os.Stat(path)
+// Read returns the definitions in files and folders, as [Open] and [Files.Definitions] do.
+func Read(paths ...string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := Open(paths...)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, entry := range entries {
-		file := filepath.Join(path, entry.Name())
-		switch filepath.Ext(file) {
-		case ".yaml", ".yml", ".json":
-		default:
-			continue
-		}
-		// Files of a ConfigMap are links into a hidden folder.
-		info, err := os.Stat(file)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
-			files = append(files, file)
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: there is no file *.yaml, *.yml or *.json with a definition", path)
-	}
-	return files, nil
-}
-
-func readFile(path string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // It was only read.
-	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxFileSize {
-		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFileSize>>20)
-	}
-	return readAll(data)
-}
-
-// readAll reads the documents of a file.
-func readAll(data []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	var all []*apiextensionsv1.CustomResourceDefinition
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for number := 1; ; number++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		asJSON, err := yaml.YAMLToJSONStrict(document)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
-		}
-		found, err := readDocument(asJSON)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
-		}
-		all = append(all, found...)
-	}
+	return files.Definitions()
 }
 
 // readDocument reads a definition, or a list of them.
 func readDocument(document []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	if string(document) == "null" {
-		return nil, nil // A document with comments.
-	}
 	var head struct {
 		metav1.TypeMeta
 		Metadata struct {
@@ -178,24 +141,4 @@ func readDocument(document []byte) ([]*apiextensionsv1.CustomResourceDefinition,
 		return nil, err
 	}
 	return []*apiextensionsv1.CustomResourceDefinition{crd}, nil
-}
-
-// Digest returns what changes whenever the content of files and folders does.
-func Digest(paths ...string) (digest [sha256.Size]byte, err error) {
-	sum := sha256.New()
-	for _, path := range paths {
-		files, err := filesOf(path)
-		if err != nil {
-			return digest, err
-		}
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return digest, err
-			}
-			fmt.Fprintf(sum, "%q %d\n", filepath.Base(file), len(data))
-			_, _ = sum.Write(data) // A hash never fails.
-		}
-	}
-	return [sha256.Size]byte(sum.Sum(nil)), nil
 }

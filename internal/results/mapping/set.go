@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/internal/kit/manifests"
 )
 
 //go:embed trivy.yaml
@@ -36,9 +37,13 @@ func Load(paths ...string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := filesOf(paths)
-	if err != nil {
-		return nil, err
+	var files []string
+	for _, path := range paths {
+		found, err := manifests.Find(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
 	}
 	from := map[schema.GroupKind]string{}
 	for _, file := range files {
@@ -65,31 +70,6 @@ func Load(paths ...string) (*Set, error) {
 		}
 	}
 	return s, s.checkNames()
-}
-
-// filesOf returns the files that paths name, in order.
-func filesOf(paths []string) ([]string, error) {
-	var files []string
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			files = append(files, path)
-			continue
-		}
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			if ext := filepath.Ext(entry.Name()); !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
-				files = append(files, filepath.Join(path, entry.Name()))
-			}
-		}
-	}
-	return files, nil
 }
 
 // checkNames returns an error for kinds that have one name, which is all that rows have of a kind.

@@ -58,10 +58,19 @@ type customResources struct {
 
 	// Only run uses these, after the first load.
 	// changed is called after other kinds are served than before; nil for nobody.
-	changed  func()
+	changed func()
+	files   parsedFiles
+	// digest is that of the files whose definitions are served.
 	digest   [sha256.Size]byte
 	served   []*crd
 	database map[string]*crd
+}
+
+// parsedFiles is what files with a digest say, or why that can't be served.
+type parsedFiles struct {
+	digest      [sha256.Size]byte
+	definitions []*crd
+	err         error
 }
 
 // ownResource returns where the server keeps objects of its own, which nobody else sees.
@@ -76,10 +85,15 @@ func ownResource(reports *store.Store, name string) *store.Resource {
 
 // readDefinitions reads the definitions that a server is to serve.
 func readDefinitions(paths []string) ([]*crd, error) {
-	if len(paths) == 0 {
-		return nil, nil
+	files, err := definition.Open(paths...)
+	if err != nil {
+		return nil, err
 	}
-	definitions, err := definition.Read(paths...)
+	return definitionsIn(files)
+}
+
+func definitionsIn(files definition.Files) ([]*crd, error) {
+	definitions, err := files.Definitions()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +132,13 @@ func newCustomResources(paths []string, fixed []registry.Kind, server *registry.
 
 // start serves what the files say, or what is agreed on until [customResources.run] has asked the other replicas.
 func (c *customResources) start(ctx context.Context) error {
-	if len(c.paths) == 0 || c.agreement == nil {
+	if len(c.paths) == 0 {
+		return c.server.Serve(c.fixed)
+	}
+	if err := c.read(); err != nil {
+		return err
+	}
+	if c.agreement == nil {
 		return c.load(ctx)
 	}
 	if err := c.readDatabase(ctx); err != nil {
@@ -129,21 +149,36 @@ func (c *customResources) start(ctx context.Context) error {
 	}
 	notAsked := errors.New("the other replicas have not been asked for their definitions")
 	c.problem.Store(&notAsked)
-	if _, err := c.read(ctx); err != nil {
+	if _, err := c.check(ctx); err != nil {
 		return err
 	}
 	agreed := slices.SortedFunc(maps.Values(c.database), func(a, b *crd) int { return strings.Compare(a.Name, b.Name) })
 	return c.serve(ctx, agreed)
 }
 
-// read returns the definitions in the files, or an error if one of them can't take the place of what the database has.
-func (c *customResources) read(ctx context.Context) ([]*crd, error) {
-	definitions, err := readDefinitions(c.paths)
+// read reads the files, and parses them if they have changed.
+func (c *customResources) read() error {
+	files, err := definition.Open(c.paths...)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if digest := files.Digest(); digest != c.files.digest {
+		definitions, err := definitionsIn(files)
+		c.files = parsedFiles{digest, definitions, err}
+	}
+	return nil
+}
+
+// check returns the definitions in the files, or an error if one of them can't take the place of what the database has.
+func (c *customResources) check(ctx context.Context) ([]*crd, error) {
+	if c.files.err != nil {
+		return nil, c.files.err
+	}
+	definitions := make([]*crd, len(c.files.definitions))
 	var errs []error
-	for _, d := range definitions {
+	for i, parsed := range c.files.definitions {
+		d := parsed.DeepCopy() // It gets notes about the database as it is now.
+		definitions[i] = d
 		older := c.database[d.Name]
 		if older != nil {
 			errs = append(errs, definition.CheckUpdate(d, older))
@@ -192,26 +227,19 @@ func (c *customResources) ready() healthz.HealthChecker {
 	})
 }
 
-// load serves what the files say now. On an error everything is as it was.
+// load serves what the files say. On an error everything is as it was.
 func (c *customResources) load(ctx context.Context) error {
-	if len(c.paths) == 0 {
-		return c.server.Serve(c.fixed)
-	}
-	digest, err := definition.Digest(c.paths...)
-	if err != nil {
-		return err
-	}
 	if err := c.readDatabase(ctx); err != nil {
 		return fmt.Errorf("read the definitions of stored objects: %w", err)
 	}
-	definitions, err := c.read(ctx)
+	definitions, err := c.check(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c.serve(ctx, definitions); err != nil {
 		return err
 	}
-	c.digest = digest
+	c.digest = c.files.digest
 	if c.changed != nil {
 		c.changed()
 	}
@@ -267,19 +295,18 @@ func (c *customResources) run(ctx context.Context) error {
 
 // look takes over what the files say, if it is new and all replicas have it.
 func (c *customResources) look(ctx context.Context) error {
-	digest, err := definition.Digest(c.paths...)
-	if err != nil {
+	if err := c.read(); err != nil {
 		return err
 	}
 	if c.agreement != nil {
-		err := c.agreement.ask(ctx, digest, time.Now())
+		err := c.agreement.ask(ctx, c.files.digest, time.Now())
 		if err != nil {
 			c.problem.Store(&err)
 			return err
 		}
 		c.problem.Store(nil)
 	}
-	if digest != c.digest {
+	if c.files.digest != c.digest {
 		if err := c.load(ctx); err != nil {
 			return err
 		}
