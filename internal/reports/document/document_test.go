@@ -5,11 +5,13 @@ package document
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,6 +21,7 @@ import (
 	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/reports/definition"
 	reportschema "github.com/docket-project/docket/internal/reports/schema"
 )
 
@@ -30,7 +33,12 @@ var policyReports, ephemeralReports = sync.OnceValue(func() *Kind {
 })
 
 func reportKind(gvk schema.GroupVersionKind, view func() report.Accessor) *Kind {
-	judge, err := reportschema.Of(gvk)
+	all, err := definition.Reports()
+	if err != nil {
+		panic(err)
+	}
+	of := slices.IndexFunc(all, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Names.Kind == gvk.Kind })
+	judge, err := reportschema.New(all[of], gvk.Version)
 	if err != nil {
 		panic(err)
 	}

@@ -8,13 +8,11 @@ import (
 	"io"
 	"strings"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -27,32 +25,15 @@ import (
 
 // newScale returns the library's scale subresource of a kind, on the same objects.
 func newScale(kind Kind, optsGetter generic.RESTOptionsGetter) (*scaleREST, error) {
-	var known apiextensions.CustomResourceSubresources
-	err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(kind.version().Subresources, &known, nil)
-	if err != nil {
-		return nil, err
-	}
 	table, err := tableconvertor.New(scaleColumns())
 	if err != nil {
 		return nil, err
 	}
-	var internal apiextensions.JSONSchemaProps
-	published := kind.document.Schema.Published()
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(published, &internal, nil); err != nil {
-		return nil, err
-	}
-	structural, err := structuralschema.NewStructural(&internal)
-	if err != nil {
-		return nil, err
-	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
-	if err != nil {
-		return nil, err
-	}
-	strategy := customresource.NewStrategy(unstructuredTyper{}, kind.Namespaced, kind.GroupVersionKind, validator, nil, structural,
-		known.Status, known.Scale, nil)
+	library := kind.document.Schema.Library
+	strategy := customresource.NewStrategy(unstructuredscheme.NewUnstructuredObjectTyper(), kind.Namespaced, kind.GroupVersionKind,
+		library.Validator, nil, library.Structural, library.Subresources.Status, library.Subresources.Scale, nil)
 	resource, singular := kind.GroupResource(), schema.GroupResource{Group: kind.GroupVersionKind.Group, Resource: kind.Singular}
-	getter := withCodec{optsGetter, unstructuredCodec{kind.Codec(), kind.document}}
+	getter := withCodec{optsGetter, unstructuredCodec{kind.Codec(), kind}}
 	storage, err := customresource.NewStorage(resource, singular, kind.GroupVersionKind, kind.ListKind(), strategy, getter, nil, table, replicasPaths(kind.definition))
 	if err != nil {
 		return nil, fmt.Errorf("scale of %s: %w", resource, err)
@@ -97,36 +78,17 @@ func replicasPaths(crd *apiextensionsv1.CustomResourceDefinition) managedfields.
 	return paths
 }
 
-// unstructuredTyper tells the library of the kind that an object states.
-type unstructuredTyper struct{}
-
-// ObjectKinds implements runtime.ObjectTyper.
-func (unstructuredTyper) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
-	return []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}, false, nil
-}
-
-// Recognizes implements runtime.ObjectTyper.
-func (unstructuredTyper) Recognizes(schema.GroupVersionKind) bool { return true }
-
 // unstructuredCodec stores the library's objects as ours.
 type unstructuredCodec struct {
 	runtime.Codec
 
-	of *document.Kind
+	of Kind
 }
 
 // Encode implements runtime.Encoder.
 func (c unstructuredCodec) Encode(obj runtime.Object, w io.Writer) error {
-	tree, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return fmt.Errorf("encode for storage: a %T is no tree", obj)
-	}
-	data, err := tree.MarshalJSON()
+	ours, err := c.of.Object(obj)
 	if err != nil {
-		return err
-	}
-	ours := document.New(c.of)
-	if err := ours.UnmarshalJSON(data); err != nil {
 		return err
 	}
 	return c.Codec.Encode(ours, w)
@@ -134,7 +96,7 @@ func (c unstructuredCodec) Encode(obj runtime.Object, w io.Writer) error {
 
 // Decode implements runtime.Decoder.
 func (c unstructuredCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	ours := document.New(c.of)
+	ours := document.New(c.of.document)
 	_, gvk, err := c.Codec.Decode(data, defaults, ours)
 	if err != nil {
 		return nil, nil, err

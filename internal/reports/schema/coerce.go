@@ -42,17 +42,17 @@ func (s *Schema) Coerce(content map[string]any, options Options) (*metav1.Object
 	if options.OtherKind {
 		return meta, unknown, nil
 	}
-	unknown = append(unknown, pruning.PruneWithOptions(content, s.structural, true,
+	unknown = append(unknown, pruning.PruneWithOptions(content, s.Structural, true,
 		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: options.WantUnknown})...)
-	defaulting.PruneNonNullableNullsWithoutDefaults(content, s.structural)
-	problem, paths := objectmeta.CoerceWithOptions(nil, content, s.structural, false, objectmeta.CoerceOptions{
+	defaulting.PruneNonNullableNullsWithoutDefaults(content, s.Structural)
+	problem, paths := objectmeta.CoerceWithOptions(nil, content, s.Structural, false, objectmeta.CoerceOptions{
 		DropInvalidFields: options.DropMalformed, ReturnUnknownFieldPaths: options.WantUnknown,
 	})
 	if problem != nil {
 		return nil, nil, problem
 	}
 	if !options.KeepMissing {
-		defaulting.Default(content, s.structural)
+		defaulting.Default(content, s.Structural)
 	}
 	return meta, append(unknown, paths...), nil
 }

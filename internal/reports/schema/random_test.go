@@ -6,7 +6,6 @@ package schema
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -19,10 +18,20 @@ import (
 	"github.com/docket-project/docket/internal/reports/definition"
 )
 
+// reportSchemas returns the schemas of reports.
+func reportSchemas(t testing.TB) []*Schema {
+	t.Helper()
+	var all []*Schema
+	for _, crd := range testkit.Must(definition.Reports())(t) {
+		all = append(all, testkit.Must(New(crd, crd.Spec.Versions[0].Name))(t))
+	}
+	return all
+}
+
 // allSchemas returns the built-in schemas and those of testdata, in order.
 func allSchemas(t testing.TB) []*Schema {
 	t.Helper()
-	all := slices.Collect(maps.Values(testkit.Must(load())(t)))
+	all := reportSchemas(t)
 	for _, crd := range testkit.Must(definition.Read("testdata"))(t) {
 		all = append(all, testkit.Must(New(crd, "v1"))(t))
 	}
@@ -199,9 +208,9 @@ func (w *writer) object(s *structuralschema.Structural) {
 // randomObject returns an object of a schema, mostly with its type.
 func randomObject(random *rand.Rand, s *Schema, wrong float64) []byte {
 	w := &writer{Rand: random, wrong: wrong}
-	w.object(s.structural)
+	w.object(s.Structural)
 	data := w.Bytes()
-	if len(data) > 2 && random.IntN(4) > 0 && s.structural.Properties["kind"].Type == "" {
+	if len(data) > 2 && random.IntN(4) > 0 && s.Structural.Properties["kind"].Type == "" {
 		version, kind := s.Kind.ToAPIVersionAndKind()
 		data = append(fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":"abc"},`, version, kind), data[1:]...)
 	}

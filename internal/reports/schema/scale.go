@@ -7,11 +7,11 @@ import (
 	"math"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
 // addScale adds the rules for what the scale subresource reads.
-func (n *node) addScale(scale *apiextensionsv1.CustomResourceSubresourceScale) {
+func (n *node) addScale(scale *apiextensions.CustomResourceSubresourceScale) {
 	for _, path := range []string{scale.SpecReplicasPath, scale.StatusReplicasPath} {
 		replicas := n.find(path)
 		if replicas == nil || replicas.kind != integer {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -34,35 +35,50 @@ type updateValidator interface {
 	ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList
 }
 
-func newStrategies(kind schema.GroupVersionKind, namespaced bool, internal *apiextensions.JSONSchemaProps,
-	structural *structuralschema.Structural, subresources *apiextensionsv1.CustomResourceSubresources,
-) (full, plain *strategies, err error) {
-	validator, _, err := validation.NewSchemaValidator(internal)
-	if err != nil {
-		return nil, nil, err
+// Library is what the library knows of a version of a kind.
+type Library struct {
+	Structural   *structuralschema.Structural
+	Validator    validation.SchemaValidator
+	Subresources apiextensions.CustomResourceSubresources
+	// status is the validator of the subresource; nil if there is none.
+	status validation.SchemaValidator
+}
+
+func newLibrary(version *apiextensionsv1.CustomResourceDefinitionVersion) (l Library, err error) {
+	var internal apiextensions.JSONSchemaProps
+	published := version.Schema.OpenAPIV3Schema.DeepCopy()
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(published, &internal, nil); err != nil {
+		return l, err
 	}
-	var known apiextensions.CustomResourceSubresources
-	if subresources != nil {
-		err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(subresources, &known, nil)
+	if subresources := version.Subresources; subresources != nil {
+		err := apiextensionsv1.Convert_v1_CustomResourceSubresources_To_apiextensions_CustomResourceSubresources(subresources, &l.Subresources, nil)
 		if err != nil {
-			return nil, nil, err
+			return l, err
 		}
 	}
-	var statusValidator validation.SchemaValidator
-	if schema, ok := internal.Properties["status"]; ok && known.Status != nil {
-		if statusValidator, _, err = validation.NewSchemaValidator(&schema); err != nil {
-			return nil, nil, err
-		}
+	structural, err := structuralschema.NewStructural(&internal)
+	if err != nil {
+		return l, err
 	}
-	build := func(structural *structuralschema.Structural) *strategies {
-		main := customresource.NewStrategy(nil, namespaced, kind, validator, statusValidator, structural, known.Status, known.Scale, nil)
-		return &strategies{kind, namespaced, main, customresource.NewStatusStrategy(main)}
+	if errs := structuralschema.ValidateStructural(nil, structural); len(errs) > 0 {
+		return l, errs.ToAggregate()
 	}
-	full = build(structural)
-	if without := withoutExpressions(structural); without != nil {
-		return full, build(without), nil
+	l.Structural = structural.DeepCopy() // Its defaults belong to internal.
+	if err := defaulting.PruneDefaults(l.Structural); err != nil {
+		return l, err
 	}
-	return full, full, nil
+	if l.Validator, _, err = validation.NewSchemaValidator(&internal); err != nil {
+		return l, err
+	}
+	if status, ok := internal.Properties["status"]; ok && l.Subresources.Status != nil {
+		l.status, _, err = validation.NewSchemaValidator(&status)
+	}
+	return l, err
+}
+
+func (l *Library) strategies(kind schema.GroupVersionKind, namespaced bool) *strategies {
+	main := customresource.NewStrategy(nil, namespaced, kind, l.Validator, l.status, l.Structural, l.Subresources.Status, l.Subresources.Scale, nil)
+	return &strategies{kind, namespaced, main, customresource.NewStatusStrategy(main)}
 }
 
 // withoutExpressions returns a copy of a schema without rules in CEL, nil if it has none.

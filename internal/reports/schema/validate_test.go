@@ -147,7 +147,7 @@ func TestNew(t *testing.T) {
 		t.Error(err)
 	}
 	s := testkit.Must(New(crd, "v1"))(t)
-	if s.Kind.String() != "example.com/v1, Kind=Scalar" || s.Published().Type != "object" {
-		t.Errorf("%s %s", s.Kind, s.Published().Type)
+	if s.Kind.String() != "example.com/v1, Kind=Scalar" || s.Structural.Type != "object" {
+		t.Errorf("%s %s", s.Kind, s.Structural.Type)
 	}
 }
