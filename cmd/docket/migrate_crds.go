@@ -149,12 +149,11 @@ func (f *crdsFlags) run(ctx context.Context) error {
 		return err
 	}
 	if f.services != "" {
-		file, err := os.Open(f.services)
+		data, err := os.ReadFile(f.services)
 		if err != nil {
 			return cli.Usage(fmt.Errorf("--api-services: %w", err))
 		}
-		f.options.APIServices, err = migrate.ReadAPIServices(file)
-		if err = errors.Join(err, file.Close()); err != nil {
+		if f.options.APIServices, err = migrate.ReadAPIServices(data); err != nil {
 			return cli.Usage(fmt.Errorf("--api-services: %s: %w", f.services, err))
 		}
 	}

@@ -4,22 +4,18 @@
 package object
 
 import (
-	"bufio"
-	"bytes"
 	_ "embed" // The samples.
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/internal/kit/manifests"
 )
 
 // maxSamples is how large a file with samples may be: a server takes no larger object, either.
@@ -32,20 +28,17 @@ func ReadSamples(data []byte) ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("%d bytes are too many for samples: the limit is %d", len(data), maxSamples)
 	}
 	r := &sampleReader{places: map[schema.GroupVersionKind]string{}}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
+	err := manifests.Documents(data, func(place string, document []byte) error {
+		var value any
+		// Fields that are there twice are wrong: nobody knows which one counts.
+		twice, err := json.UnmarshalStrict(document, &value)
+		if err := errors.Join(err, errors.Join(twice...)); err != nil {
+			return fmt.Errorf("%s: %w", place, err)
 		}
-		if err == nil {
-			err = r.chunk(document)
-		} else {
-			err = fmt.Errorf("document %d: %w", r.count+1, err)
-		}
-		if err != nil {
-			return nil, err
-		}
+		return r.add(value, place)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(r.objects) == 0 {
 		return nil, errors.New("there are no objects")
@@ -54,63 +47,9 @@ func ReadSamples(data []byte) ([]*unstructured.Unstructured, error) {
 }
 
 type sampleReader struct {
-	count   int // of documents
 	objects []*unstructured.Unstructured
 	// places says where the object of a kind is.
 	places map[schema.GroupVersionKind]string
-}
-
-// chunk reads what is between separators of YAML: a document, or several ones of JSON.
-func (r *sampleReader) chunk(chunk []byte) error {
-	if len(bytes.TrimSpace(chunk)) == 0 {
-		return nil
-	}
-	documents, isJSON := jsonDocuments(chunk)
-	if !isJSON {
-		documents = [][]byte{chunk}
-	}
-	for _, document := range documents {
-		r.count++
-		value, err := readDocument(document, isJSON)
-		if err != nil {
-			return fmt.Errorf("document %d: %w", r.count, err)
-		}
-		if value == nil {
-			continue // Comments only.
-		}
-		if err := r.add(value, fmt.Sprintf("document %d", r.count)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// jsonDocuments takes documents of JSON apart that follow each other. It returns false if the chunk
-// is something else: YAML may begin like JSON.
-func jsonDocuments(chunk []byte) (documents [][]byte, ok bool) {
-	decoder := stdjson.NewDecoder(bytes.NewReader(chunk))
-	for {
-		var document stdjson.RawMessage
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return documents, len(documents) > 0
-		}
-		if err != nil {
-			return nil, false
-		}
-		documents = append(documents, document)
-	}
-}
-
-// readDocument does not accept fields that are there twice: nobody knows which one counts.
-func readDocument(document []byte, isJSON bool) (value any, err error) {
-	if !isJSON {
-		if document, err = yaml.YAMLToJSONStrict(document); err != nil {
-			return nil, err
-		}
-	}
-	twice, err := json.UnmarshalStrict(document, &value)
-	return value, errors.Join(err, errors.Join(twice...))
 }
 
 // add takes an object, or those of a list.

@@ -5,9 +5,7 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,9 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/docket-project/docket/internal/kit/manifests"
 	"github.com/docket-project/docket/internal/server/imports"
 )
 
@@ -158,30 +157,25 @@ func (a *apiServices) makeLocal(ctx context.Context, name string) error {
 	}})
 }
 
-// ReadAPIServices reads the APIServices from manifests in YAML or JSON, such as the output
-// of `docket bootstrap`.
-func ReadAPIServices(manifests io.Reader) ([]*unstructured.Unstructured, error) {
-	const buffer = 4096
-	decoder := yaml.NewYAMLOrJSONDecoder(manifests, buffer)
-	var found []*unstructured.Unstructured
-	for {
-		var object unstructured.Unstructured
-		if err := decoder.Decode(&object.Object); err != nil {
-			if errors.Is(err, io.EOF) {
-				return found, nil
-			}
-			return nil, fmt.Errorf("read manifests: %w", err)
+// ReadAPIServices reads the APIServices in a file of YAML or JSON, such as the output of `docket bootstrap`.
+func ReadAPIServices(data []byte) (found []*unstructured.Unstructured, err error) {
+	err = manifests.Documents(data, func(place string, document []byte) error {
+		var object map[string]any
+		if err := utiljson.Unmarshal(document, &object); err != nil {
+			return fmt.Errorf("%s: %w", place, err)
 		}
-		objects := []any{object.Object}
-		if items, ok := object.Object["items"].([]any); ok {
-			objects = items
+		objects, ok := object["items"].([]any)
+		if !ok {
+			objects = []any{object}
 		}
 		for _, o := range objects {
 			if content, ok := o.(map[string]any); ok && content["kind"] == "APIService" {
 				found = append(found, &unstructured.Unstructured{Object: content})
 			}
 		}
-	}
+		return nil
+	})
+	return found, err
 }
 
 // named returns the APIService of a name, nil if there is none.

@@ -4,12 +4,9 @@
 package migrate
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -53,7 +50,6 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	if err := m.verify(ctx); err != nil {
 		return err
 	}
-	before, known := m.etcdBytes(ctx)
 	stopBar, err := m.bar(ctx, m.inCluster, kinds, "delete")
 	if err != nil {
 		return err
@@ -69,9 +65,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	}
 	stopBar()
 	m.out.say("Deleted %d objects from the cluster.", deleted)
-	if known {
-		m.out.say("etcd's database file has %s. The space is free for other objects after its next compaction (5 minutes), and on disk after `etcdctl defrag`.", before)
-	}
+	m.out.say("Their space in etcd is free for other objects after its next compaction (5 minutes), and on disk after `etcdctl defrag`.")
 	return m.crds.restore(ctx, kinds)
 }
 
@@ -115,28 +109,6 @@ func (m *Crds) deleteOne(ctx context.Context, kind imports.Kind, e *entry) error
 		}
 		return err
 	})
-}
-
-// etcdBytes returns the size of etcd as the API server's metrics show it.
-func (m *Crds) etcdBytes(ctx context.Context) (string, bool) {
-	data, err := m.raw.Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return "", false // It is only shown, and not every user may read metrics.
-	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	const longest = 1 << 20
-	lines.Buffer(nil, longest)
-	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "apiserver_storage_size_bytes{") {
-			continue
-		}
-		_, value, _ := strings.Cut(lines.Text(), "} ")
-		if size, err := strconv.ParseFloat(value, 64); err == nil {
-			const mebibyte = 1 << 20
-			return fmt.Sprintf("%.1f MiB", size/mebibyte), true
-		}
-	}
-	return "", false
 }
 
 // Abort ends a migration: Docket serves all requests again, and the version for the migration

@@ -89,7 +89,7 @@ func TestCRDChanges(t *testing.T) {
 
 func TestReadAPIServices(t *testing.T) {
 	t.Parallel()
-	services, err := ReadAPIServices(strings.NewReader(`
+	services, err := ReadAPIServices([]byte(`
 apiVersion: v1
 kind: List
 items:
@@ -106,7 +106,7 @@ metadata: {name: v1.reports.kyverno.io}
 	if named(services, "v1alpha2.wgpolicyk8s.io") == nil || named(services, "v1.reports.kyverno.io") == nil || named(services, "v1alpha1.openreports.io") != nil {
 		t.Errorf("found %v", services)
 	}
-	if _, err := ReadAPIServices(strings.NewReader("a: [")); err == nil {
+	if _, err := ReadAPIServices([]byte("a: [")); err == nil {
 		t.Error("broken YAML was read")
 	}
 }

@@ -4,81 +4,41 @@
 package store
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/hub"
 	"github.com/docket-project/docket/internal/store/writer"
 )
 
 var (
-	operationSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
-		Name:    "docket_store_operation_duration_seconds",
-		Help:    "Time that an operation of the store took, waiting for the database included, by operation, resource and result.",
-		Buckets: metrics.ExponentialBuckets(0.0005, 2, 15),
-	}, []string{"operation", "resource", "result"})
-	feedResets = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_store_feed_resets_total",
-		Help: "How often watches had to start anew because the database was restored, failed over, or ran ahead of this process.",
-	})
-	housekeepingErrors = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_store_housekeeping_errors_total",
-		Help: "Failed attempts to drop history, delete expired objects, tidy up or measure the database.",
-	})
-	watchLag = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_store_watch_lag_seconds",
-		Help: "How long ago watches last had everything that the database holds; about a second at most while all is well.",
-	})
-	polling = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_store_polling",
-		Help: "1 when a pooler in front of the database keeps it from telling this process of other replicas' changes, so that it has to ask for them (10 times a second); 0 otherwise.",
-	})
-	tableReads = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_store_watch_table_reads_total",
-		Help: "Pages of events that watches read from the database because memory no longer held them.",
-	})
-	cacheRequests = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_store_object_cache_requests_total",
-		Help: "Look-ups in the cache of decoded objects, by result (hit or miss).",
-	}, []string{"result"})
-	derivedObjects = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_store_derived_objects_total",
-		Help: "Objects whose index terms and result rows were derived anew after an upgrade, by resource.",
-	}, []string{"resource"})
-	indexComplete = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_store_index_complete",
-		Help: "Whether lists with selectors go by an index, by resource: 0 while it is derived anew after an upgrade, when they read all objects.",
-	}, []string{"resource"})
-	fleetReplicas = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_store_replicas",
-		Help: "Processes that use this cluster of the database, this one included, as of their last minute.",
-	})
-	formats = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_store_format",
-		Help: "Formats: min_reader and min_writer are what the database demands, reads and writes what this program can.",
-	}, []string{"of"})
-	gauges = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_store_size",
-		Help: "Sizes as of the last minute: watchers, ring_events, ring_bytes, cache_objects, cache_bytes, database_bytes, history_events, history_bytes, history_seconds, result_rows.",
-	}, []string{"of"})
+	operationSeconds   = metric.Histograms("docket_store_operation_duration_seconds", "Time that an operation of the store took, waiting for the database included, by operation, resource and result.", metrics.ExponentialBuckets(0.0005, 2, 15), "operation", "resource", "result")
+	feedResets         = metric.Counter("docket_store_feed_resets_total", "How often watches had to start anew because the database was restored, failed over, or ran ahead of this process.")
+	housekeepingErrors = metric.Counter("docket_store_housekeeping_errors_total", "Failed attempts to drop history, delete expired objects, tidy up or measure the database.")
+	watchLag           = metric.Gauge("docket_store_watch_lag_seconds", "How long ago watches last had everything that the database holds; about a second at most while all is well.")
+	polling            = metric.Gauge("docket_store_polling", "1 when a pooler in front of the database keeps it from telling this process of other replicas' changes, so that it has to ask for them (10 times a second); 0 otherwise.")
+	tableReads         = metric.Counter("docket_store_watch_table_reads_total", "Pages of events that watches read from the database because memory no longer held them.")
+	cacheRequests      = metric.Counters("docket_store_object_cache_requests_total", "Look-ups in the cache of decoded objects, by result (hit or miss).", "result")
+	derivedObjects     = metric.Counters("docket_store_derived_objects_total", "Objects whose index terms and result rows were derived anew after an upgrade, by resource.", "resource")
+	indexComplete      = metric.Gauges("docket_store_index_complete", "Whether lists with selectors go by an index, by resource: 0 while it is derived anew after an upgrade, when they read all objects.", "resource")
+	fleetReplicas      = metric.Gauge("docket_store_replicas", "Processes that use this cluster of the database, this one included, as of their last minute.")
+	formats            = metric.Gauges("docket_store_format", "Formats: min_reader and min_writer are what the database demands, reads and writes what this program can.", "of")
+	gauges             = metric.Gauges("docket_store_size", "Sizes as of the last minute: watchers, ring_events, ring_bytes, cache_objects, cache_bytes, database_bytes, history_events, history_bytes, history_seconds, result_rows.", "of")
 )
 
-var registerOnce sync.Once
+var register = metric.Registration(operationSeconds, feedResets, watchLag, polling, housekeepingErrors, tableReads, cacheRequests,
+	derivedObjects, indexComplete, fleetReplicas, formats, gauges)
 
 // RegisterMetrics registers the metrics of the store and its parts. Calling it again does no harm.
 func RegisterMetrics() {
-	registerOnce.Do(func() {
-		legacyregistry.MustRegister(operationSeconds, feedResets, watchLag, polling, housekeepingErrors, tableReads, cacheRequests,
-			derivedObjects, indexComplete, fleetReplicas, formats, gauges)
-		for _, result := range []string{"hit", "miss"} { // Most reads go past the cache: a rate begins at 0 and not at the first look-up.
-			cacheRequests.WithLabelValues(result)
-		}
-		writer.RegisterMetrics()
-	})
+	register()
+	writer.RegisterMetrics()
+	for _, result := range []string{"hit", "miss"} { // Most reads go past the cache: a rate begins at 0 and not at the first look-up.
+		cacheRequests.WithLabelValues(result)
+	}
 }
 
 func observeOperation(operation, resource string, err error, took time.Duration) {

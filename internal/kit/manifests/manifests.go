@@ -8,6 +8,7 @@ package manifests
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -64,24 +65,51 @@ func Read(path string, most int) ([]byte, error) {
 	return data, err
 }
 
-// Documents calls each with the documents of a file as JSON, without those that have only comments. Errors have the
-// number of the document.
-func Documents(data []byte, each func(document []byte) error) error {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for number := 1; ; number++ {
-		document, err := documents.Read()
+// Documents calls each with the documents of a file as JSON, without those that have only comments. place is what
+// errors call a document: they begin with it.
+func Documents(data []byte, each func(place string, document []byte) error) error {
+	number := 0
+	chunks := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		chunk, err := chunks.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("document %d: %w", number+1, err)
 		}
-		asJSON, err := yaml.YAMLToJSONStrict(document)
-		if err == nil && string(asJSON) != "null" {
-			err = each(asJSON)
-		}
+		documents, err := split(chunk)
 		if err != nil {
-			return fmt.Errorf("document %d: %w", number, err)
+			return fmt.Errorf("document %d: %w", number+1, err)
 		}
+		for _, document := range documents {
+			number++
+			if string(document) == "null" {
+				continue
+			}
+			if err := each(fmt.Sprintf("document %d", number), document); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// split takes apart what is between separators of YAML: one document, or several of JSON that follow each other.
+func split(chunk []byte) (documents []json.RawMessage, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(chunk))
+	for {
+		var document json.RawMessage
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) && len(documents) > 0 {
+			return documents, nil
+		}
+		if err != nil { // YAML may begin like JSON.
+			document, err := yaml.YAMLToJSONStrict(chunk)
+			if err != nil {
+				return nil, err
+			}
+			return []json.RawMessage{document}, nil
+		}
+		documents = append(documents, document)
 	}
 }

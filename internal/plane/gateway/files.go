@@ -57,12 +57,13 @@ func readManifest(path string) ([]apiregistrationv1.APIService, error) {
 		return nil, err
 	}
 	var all []apiregistrationv1.APIService
-	err = manifests.Documents(data, func(document []byte) error {
+	err = manifests.Documents(data, func(place string, document []byte) error {
 		service, err := parseRegistration(document)
-		if err == nil {
-			all = append(all, *service)
+		if err != nil {
+			return fmt.Errorf("%s: %w", place, err)
 		}
-		return err
+		all = append(all, *service)
+		return nil
 	})
 	if err == nil && len(all) == 0 {
 		err = errors.New("has no APIService; give a file with at least one")

@@ -71,10 +71,13 @@ func (f Files) Definitions() ([]*apiextensionsv1.CustomResourceDefinition, error
 	var all []*apiextensionsv1.CustomResourceDefinition
 	from := map[string]string{}
 	for _, one := range f {
-		err := manifests.Documents(one.data, func(document []byte) error {
+		err := manifests.Documents(one.data, func(place string, document []byte) error {
 			found, err := readDocument(document)
+			if err != nil {
+				return fmt.Errorf("%s: %w", place, err)
+			}
 			all = append(all, found...)
-			return err
+			return nil
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.path, err)

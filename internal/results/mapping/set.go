@@ -10,13 +10,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/internal/kit/manifests"
+	"github.com/docket-project/docket/internal/kit/metric"
 )
 
 //go:embed trivy.yaml
@@ -109,9 +107,6 @@ func (s *Set) Kinds() []Kind {
 }
 
 var (
-	failures = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_result_mapping_errors_total", StabilityLevel: metrics.ALPHA,
-		Help: "Times that a mapping could not read the results of an object, by resource. The object has one result that says why.",
-	}, []string{"resource"})
-	register = sync.OnceFunc(func() { legacyregistry.MustRegister(failures) })
+	failures = metric.Counters("docket_result_mapping_errors_total", "Times that a mapping could not read the results of an object, by resource. The object has one result that says why.", "resource")
+	register = metric.Registration(failures)
 )

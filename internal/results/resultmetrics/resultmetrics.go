@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/metric"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -226,11 +227,8 @@ var (
 	description = metrics.NewDesc("docket_policy_results",
 		"Results of policies in reports, by the dimensions that --metrics-results names. Each replica shows all of them: take the max, not the sum, over replicas.",
 		Dimensions(), nil, metrics.ALPHA, "")
-	readErrors = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_policy_results_errors_total", StabilityLevel: metrics.ALPHA,
-		Help: "Attempts to count results for docket_policy_results that failed. After some in a row the metric is absent.",
-	})
-	register = sync.OnceFunc(func() {
+	readErrors = metric.Counter("docket_policy_results_errors_total", "Attempts to count results for docket_policy_results that failed. After some in a row the metric is absent.")
+	register   = sync.OnceFunc(func() {
 		legacyregistry.CustomMustRegister(&collector{})
 		legacyregistry.MustRegister(readErrors)
 	})
