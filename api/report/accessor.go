@@ -35,12 +35,6 @@ type Accessor interface {
 	GetContent() any
 }
 
-// Of returns obj as an [Accessor]; the second value is false if obj is not a report.
-func Of(obj runtime.Object) (Accessor, bool) {
-	accessor, ok := obj.(Accessor)
-	return accessor, ok
-}
-
 // GetSource returns the engine that produced this result, or the empty string.
 func (r *Result) GetSource() string {
 	if r.Source == nil {

@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			accessor, ok := report.Of(test.object)
+			accessor, ok := test.object.(report.Accessor)
 			if !ok {
 				t.Fatalf("%T is not an Accessor", test.object)
 			}
@@ -63,7 +63,7 @@ func TestOfEmptyReports(t *testing.T) {
 	for _, object := range []runtime.Object{
 		&wgpolicy.PolicyReport{}, &openreports.Report{}, &kyverno.EphemeralReport{}, &kyverno.ClusterEphemeralReport{},
 	} {
-		accessor, ok := report.Of(object)
+		accessor, ok := object.(report.Accessor)
 		if !ok {
 			t.Fatalf("%T is not an Accessor", object)
 		}
@@ -77,7 +77,7 @@ func TestOfEmptyReports(t *testing.T) {
 func TestOfOtherObjects(t *testing.T) {
 	t.Parallel()
 	for _, object := range []runtime.Object{nil, &metav1.Status{}, &openreports.ReportList{}} {
-		if accessor, ok := report.Of(object); ok {
+		if accessor, ok := object.(report.Accessor); ok {
 			t.Errorf("%T is taken for a report: %v", object, accessor)
 		}
 	}

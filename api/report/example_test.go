@@ -16,7 +16,7 @@ import (
 )
 
 // Reports of any kind, as an API server sends them, are read in one way.
-func ExampleOf() {
+func ExampleAccessor() {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{wgpolicyv1alpha2.AddToScheme, openreportsv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -34,7 +34,7 @@ func ExampleOf() {
 		if err != nil {
 			panic(err)
 		}
-		if r, ok := report.Of(object); ok {
+		if r, ok := object.(report.Accessor); ok {
 			result := r.GetResults()[0]
 			fmt.Printf("%s/%s: %s found that %s is %s\n", r.GetNamespace(), r.GetName(), r.GetSource(), result.Policy, result.Result)
 		}

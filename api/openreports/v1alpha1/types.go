@@ -75,9 +75,6 @@ func (b *ReportBody) GetSummary() *report.Summary { return b.Summary }
 // GetContent implements [report.Accessor].
 func (b *ReportBody) GetContent() any { return b }
 
-// GetScopeSelector returns the selector of the objects that the report is about, or nil.
-func (b *ReportBody) GetScopeSelector() *metav1.LabelSelector { return b.ScopeSelector }
-
 // GetConfiguration returns what producers and readers agree on, or nil.
 func (b *ReportBody) GetConfiguration() *ReportConfiguration { return b.Configuration }
 

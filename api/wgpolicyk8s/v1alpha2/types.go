@@ -45,9 +45,6 @@ func (b *ReportBody) GetSummary() *report.Summary { return b.Summary }
 // GetContent implements [report.Accessor].
 func (b *ReportBody) GetContent() any { return b }
 
-// GetScopeSelector returns the selector of the objects that the report is about, or nil.
-func (b *ReportBody) GetScopeSelector() *metav1.LabelSelector { return b.ScopeSelector }
-
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // PolicyReport tells how the objects of one namespace fare under policies.

@@ -33,8 +33,8 @@ type file struct {
 	data []byte
 }
 
-// Open reads files and folders. Of a folder it reads the files that end in .yaml, .yml or .json; hidden ones and folders
-// in it are passed over.
+// Open reads files and folders, of a folder the files that end in .yaml, .yml or .json. Hidden ones and folders in it
+// are passed over.
 func Open(paths ...string) (Files, error) {
 	var all Files
 	for _, path := range paths {

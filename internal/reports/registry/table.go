@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/docket-project/docket/internal/reports/document"
+	"github.com/docket-project/docket/internal/reports/kinds"
 	schemas "github.com/docket-project/docket/internal/reports/schema"
 )
 
@@ -105,7 +106,7 @@ func (t *table) empty(ctx context.Context, options runtime.Object) (*metav1.Tabl
 func (t *table) cells(ctx context.Context, read document.Brief) ([]any, error) {
 	cells := make([]any, 1, 1+len(t.columns))
 	var ok bool
-	if cells[0], ok = plainCell(typeString, read.Value("metadata", "name")); !ok {
+	if cells[0], ok = plainCell(kinds.TypeString, read.Value("metadata", "name")); !ok {
 		return t.librarysCells(ctx, read)
 	}
 	for _, c := range t.columns {
@@ -133,13 +134,6 @@ func (t *table) librarysCells(ctx context.Context, read document.Brief) ([]any, 
 	return converted.Rows[0].Cells, nil
 }
 
-// Types of columns.
-const (
-	typeString  = "string"
-	typeInteger = "integer"
-	typeDate    = "date"
-)
-
 // plainCell returns the cell of a value, false if that is the library's business.
 func plainCell(kind string, value []byte) (any, bool) {
 	if value == nil {
@@ -152,14 +146,14 @@ func plainCell(kind string, value []byte) (any, bool) {
 	switch v := decoded.(type) {
 	case string:
 		switch kind {
-		case typeString:
+		case kinds.TypeString:
 			return v, true
-		case typeDate:
+		case kinds.TypeDate:
 			at, err := time.Parse(time.RFC3339, v)
 			return metatable.ConvertToHumanReadableDateType(metav1.NewTime(at)), err == nil
 		}
 	case int64:
-		return v, kind == typeInteger
+		return v, kind == kinds.TypeInteger
 	}
 	return nil, false
 }

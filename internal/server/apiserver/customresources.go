@@ -60,7 +60,7 @@ type customResources struct {
 	// changed is called after other kinds are served than before; nil for nobody.
 	changed func()
 	files   parsedFiles
-	// digest is that of the files whose definitions are served.
+	// digest is the files' when their definitions were taken over.
 	digest   [sha256.Size]byte
 	served   []*crd
 	database map[string]*crd
