@@ -165,7 +165,10 @@ func fill(t testing.TB, db database, items iter.Seq[item]) {
 
 func operation(t testing.TB, it item) engine.Op {
 	t.Helper()
-	p := testkit.Must(Project(it.report))(t)
+	p := it.projection
+	if p == nil {
+		p = testkit.Must(Project(it.report))(t)
+	}
 	// The views don't read the value.
 	value := engine.Value{Data: []byte("{}"), Size: 2}
 	key := it.report.GetName()

@@ -33,6 +33,8 @@ type item struct {
 	cluster  string
 	resource engine.Resource
 	report   report.Accessor
+	// projection is nil for that of the report.
+	projection *engine.Projection
 }
 
 type rule struct {
@@ -151,7 +153,7 @@ func (m *maker) put(yield func(item) bool, r report.Accessor) bool {
 	r.SetUID(types.UID(fmt.Sprintf("4e9a3c10-%s-4000-9000-%012d", m.cluster, m.made)))
 	r.SetCreationTimestamp(metav1.NewTime(m.now.Add(-time.Duration(m.made%72)*time.Hour - 30*time.Minute)))
 	m.made++
-	return yield(item{m.cluster, resourceOf(r), r})
+	return yield(item{cluster: m.cluster, resource: resourceOf(r), report: r})
 }
 
 func resourceOf(obj runtime.Object) engine.Resource {

@@ -22,7 +22,7 @@ import (
 // storedObject is an object as the store keeps it.
 type storedObject struct {
 	metav1.TypeMeta
-	metav1.ObjectMeta
+	metav1.ObjectMeta `json:"metadata"`
 
 	body []byte
 }

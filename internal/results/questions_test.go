@@ -4,6 +4,7 @@
 package results
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
@@ -24,6 +26,8 @@ import (
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/results/mapping"
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // question is one of docs/operate/sql.md, with its statement for each engine.
@@ -279,19 +283,39 @@ func demo(t *testing.T) iter.Seq[item] {
 	t.Helper()
 	return func(yield func(item) bool) {
 		now := time.Now()
+		projector := Projector(testkit.Must(mapping.Load())(t))
 		for object := range (sample.Cluster{Seed: 1, Now: now}).Reports(demoReports) {
 			made, ok := map[string]report.Accessor{
 				"PolicyReport": &wgpolicy.PolicyReport{}, "ClusterPolicyReport": &wgpolicy.ClusterPolicyReport{},
 				"Report": &openreports.Report{}, "ClusterReport": &openreports.ClusterReport{},
 			}[object.GetKind()]
+			if object.GroupVersionKind().Group == sample.TrivyGroup {
+				scan := scanned(t, object, now)
+				named := &wgpolicy.PolicyReport{ObjectMeta: scan.ObjectMeta}
+				it := item{"default", engine.Resource("/" + sample.TrivyGroup + "/" + object.GetKind() + "/"), named, testkit.Must(projector(scan))(t)}
+				if !yield(it) {
+					return
+				}
+				continue
+			}
 			if !ok {
 				continue // Ephemeral reports have no rows.
 			}
 			testkit.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, made))
 			made.SetCreationTimestamp(metav1.NewTime(now))
-			if !yield(item{"default", resourceOf(made), made}) {
+			if !yield(item{cluster: "default", resource: resourceOf(made), report: made}) {
 				return
 			}
 		}
 	}
+}
+
+// scanned returns an object of Trivy as a server would have stored it.
+func scanned(t *testing.T, object *unstructured.Unstructured, at time.Time) *storedObject {
+	t.Helper()
+	scan := &storedObject{}
+	testkit.NoError(t, json.Unmarshal(testkit.Must(json.Marshal(object))(t), scan))
+	scan.CreationTimestamp = metav1.NewTime(at)
+	scan.body = testkit.Must(json.Marshal(map[string]any{"report": object.Object["report"]}))(t)
+	return scan
 }

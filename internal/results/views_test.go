@@ -56,7 +56,7 @@ func TestViewsBearAnything(t *testing.T) {
 			t.Parallel()
 			e := db.open(t, "odd")
 			t.Cleanup(func() { _ = e.Close() })
-			op := operation(t, item{"odd", "/openreports.io/reports/", absurd()})
+			op := operation(t, item{cluster: "odd", resource: "/openreports.io/reports/", report: absurd()})
 			op.Key = "ns/absurd"
 			if op, want := op.Projection, 6; len(op.Results) != want {
 				t.Fatalf("%d rows; want %d", len(op.Results), want)

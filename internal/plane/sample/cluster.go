@@ -56,11 +56,11 @@ func demo() []struct {
 		make   maker
 	}{
 		{"kyverno", Cluster.kyvernoWorkload},
-		{"trivy", Cluster.trivyWorkload},
+		{"trivy", Cluster.trivyImage},
 		{"kubewarden", Cluster.kubewardenWorkload},
 		{"kube-bench", Cluster.kubeBenchNode},
 		{"kyverno", Cluster.kyvernoWorkload},
-		{"trivy", Cluster.trivyWorkload},
+		{"trivy-audit", Cluster.trivyAudit},
 		{"falco", Cluster.falcoNamespace},
 		{"kyverno-namespaces", Cluster.kyvernoNamespace},
 		{"kyverno", Cluster.kyvernoWorkload},
@@ -69,8 +69,8 @@ func demo() []struct {
 }
 
 // Reports makes n reports, one after the other: a mixture of all sources and both of
-// the groups that people read, and some ephemeral ones. The first reports of a
-// greater n are the same.
+// the groups that people read, some ephemeral ones, and Trivy's kinds. The first reports
+// of a greater n are the same.
 func (c Cluster) Reports(n int) iter.Seq[*unstructured.Unstructured] {
 	return func(yield func(*unstructured.Unstructured) bool) {
 		made := map[string]int{}
@@ -98,6 +98,9 @@ func (c Cluster) Report(kind Kind, i, results int) *unstructured.Unstructured {
 type subject struct {
 	apiVersion, kind, namespace, name, uid string
 }
+
+// app is the name of a workload without its number.
+func (s subject) app() string { return s.name[:len(s.name)-len("-00000")] }
 
 func (c Cluster) workload(i int) subject {
 	random := c.random("workload", i)

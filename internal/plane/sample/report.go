@@ -23,6 +23,7 @@ type report struct {
 	source      string
 	about       *subject // scope and owner; nil for a report about many resources
 	results     []any
+	scan        map[string]any // in place of results, for Trivy's kinds
 }
 
 func (r report) object() *unstructured.Unstructured {
@@ -43,6 +44,10 @@ func (r report) object() *unstructured.Unstructured {
 		"apiVersion": r.kind.APIVersion,
 		"kind":       r.kind.Kind,
 		"metadata":   metadata,
+	}
+	if r.scan != nil {
+		object["report"] = r.scan
+		return &unstructured.Unstructured{Object: object}
 	}
 	if r.kind.ephemeral() {
 		object["spec"] = map[string]any{
@@ -99,18 +104,24 @@ func (r result) object() map[string]any {
 }
 
 func summary(results []any) map[string]any {
-	counts := map[string]int64{}
-	for _, entry := range results {
-		if object, ok := entry.(map[string]any); ok {
-			if outcome, ok := object["result"].(string); ok {
-				counts[outcome]++
-			}
-		}
-	}
+	counts := count(results, "result")
 	return map[string]any{
 		"pass": counts["pass"], "fail": counts["fail"], "warn": counts["warn"],
 		"error": counts["error"], "skip": counts["skip"],
 	}
+}
+
+// count returns how many entries have which value of a field.
+func count(entries []any, field string) map[string]int64 {
+	counts := map[string]int64{}
+	for _, entry := range entries {
+		if object, ok := entry.(map[string]any); ok {
+			if value, ok := object[field].(string); ok {
+				counts[value]++
+			}
+		}
+	}
+	return counts
 }
 
 // ago returns a time at most oldestResult before now.

@@ -5,85 +5,9 @@ package sample
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-// trivyWorkload returns a report of the vulnerabilities in a workload's image. The
-// CVE numbers are of the form of real ones; what they say is made up.
-func (c Cluster) trivyWorkload(k int) *unstructured.Unstructured {
-	random := c.random("trivy", k)
-	about := c.workload(k)
-	at := c.ago(random)
-	image := map[string]string{
-		"registry":   pick(random, []string{"registry.example.com", "images.example.org"}),
-		"repository": about.namespace + "/" + about.name[:len(about.name)-6],
-		"tag":        fmt.Sprintf("%d.%d.%d", random.IntN(4)+1, random.IntN(20), random.IntN(10)),
-	}
-	entries := make([]any, 4+random.IntN(12))
-	for n := range entries {
-		entries[n] = vulnerability(random, n, image, result{at: at, about: &about})
-	}
-	return report{
-		kind: Kinds()[0], name: "trivy-vuln-polr-" + about.name, namespace: about.namespace,
-		labels: map[string]any{
-			"app.kubernetes.io/managed-by":      "trivy-operator-polr-adapter",
-			"trivy-operator.source":             "VulnerabilityReport",
-			"trivy-operator.resource.kind":      about.kind,
-			"trivy-operator.resource.name":      about.name,
-			"trivy-operator.resource.namespace": about.namespace,
-		},
-		about: &about, results: entries,
-	}.object()
-}
-
-func vulnerability(random *rand.Rand, n int, image map[string]string, r result) map[string]any {
-	library := pick(random, []string{
-		"openssl", "zlib", "curl", "glibc", "busybox", "golang.org/x/net", "log4j-core",
-		"libxml2", "expat", "krb5", "ncurses", "perl-base", "systemd", "tar",
-	})
-	weakness := pick(random, []string{
-		"out-of-bounds write", "integer overflow", "use after free", "request smuggling",
-		"uncontrolled recursion", "improper certificate validation", "denial of service",
-	})
-	installed := fmt.Sprintf("%d.%d.%d", random.IntN(3)+1, random.IntN(12), random.IntN(8))
-	score := float64(random.IntN(100)+1) / 10
-	id := fmt.Sprintf("CVE-%d-%05d", 2021+random.IntN(5), 10000+n*997+random.IntN(900))
-
-	r.source, r.policy, r.rule, r.category = "Trivy Vulnerability", id, library, "Vulnerability Scan"
-	r.severity, r.outcome = severityOf(score), "fail"
-	if r.severity == "low" {
-		r.outcome = "warn"
-	}
-	r.message = library + ": " + weakness
-	r.properties = map[string]any{
-		"artifact.repository": image["repository"],
-		"artifact.tag":        image["tag"],
-		"registry.server":     image["registry"],
-		"resource":            library,
-		"installedVersion":    installed,
-		"fixedVersion":        installed + pick(random, []string{"-r1", "-r2", ".1"}),
-		"score":               strconv.FormatFloat(score, 'f', 1, 64),
-		"resultID":            fmt.Sprintf("%016x", random.Uint64()),
-	}
-	return r.object()
-}
-
-// severityOf is the qualitative rating that CVSS 3 gives a score.
-func severityOf(score float64) string {
-	switch {
-	case score >= 9:
-		return "critical"
-	case score >= 7:
-		return "high"
-	case score >= 4:
-		return "medium"
-	default:
-		return "low"
-	}
-}
 
 // falcoNamespace returns a report of things that happened in one namespace, about
 // several pods. Its producer rewrites one report a namespace again and again.

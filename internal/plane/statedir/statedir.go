@@ -24,6 +24,7 @@ const (
 	KubeconfigFile       = "kubeconfig"
 	TeamKubeconfigFile   = "team.kubeconfig"
 	DatabaseFile         = "docket.db"
+	DemoKindsFile        = "demo-kinds.yaml"
 	ProxyCAFile          = "front-proxy-ca.crt"
 	ProxyCertificateFile = "front-proxy-client.crt"
 	ProxyKeyFile         = "front-proxy-client.key"

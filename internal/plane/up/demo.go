@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -30,9 +32,12 @@ import (
 	"k8s.io/utils/clock"
 
 	reportskyverno "github.com/docket-project/docket/api/reportskyverno/v1"
+	"github.com/docket-project/docket/internal/kit/atomicfile"
 	"github.com/docket-project/docket/internal/kit/progress"
 	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/store/database"
 )
 
 const (
@@ -51,27 +56,63 @@ type identity struct {
 	namespace, name string
 }
 
-// loadDemo creates the missing reports of the demo, in the groups that
-// are served. Reports that exist already stay unchanged, changes of the user
-// included.
-func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock.PassiveClock, w io.Writer) error {
+// serveDemoKinds has Trivy's kinds served once the demo was asked for, unless the user defines them. The definitions stay
+// in a file, so that later starts without the demo serve them, too.
+func (o *Options) serveDemoKinds(file string) error {
+	storage := o.server.Storage
+	if database.IsEtcd(storage.Database) {
+		return nil // It keeps only reports.
+	}
+	if o.Demo {
+		if err := atomicfile.Write(file, sample.TrivyDefinitions()); err != nil {
+			return err
+		}
+	} else if _, err := os.Stat(file); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	own, err := trivyKinds(storage.CustomResources)
+	if err == nil && len(own) == 0 {
+		storage.CustomResources = append(storage.CustomResources, file)
+	}
+	return err
+}
+
+// trivyKinds returns the kinds of Trivy that files define.
+func trivyKinds(files []string) ([]registry.Kind, error) {
+	kinds, err := apiserver.ReadKinds(files)
+	return slices.DeleteFunc(kinds, func(kind registry.Kind) bool { return kind.GroupVersionKind.Group != sample.TrivyGroup }), err
+}
+
+// loadDemo creates the missing reports of the demo, of the kinds that are served. Reports that exist already stay
+// unchanged, changes of the user included.
+func (o *Options) loadDemo(ctx context.Context, config *rest.Config, c clock.PassiveClock, w io.Writer) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // No limit: the server is this process.
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("load the demo: %w", err)
 	}
-	present, err := presentReports(ctx, config, groups)
+	kinds, err := trivyKinds(o.server.Storage.CustomResources)
+	if err != nil {
+		return fmt.Errorf("load the demo: %w", err)
+	}
+	kinds = append(kinds, registry.KindsOf(o.server.Storage.APIGroups)...)
+	present, err := presentReports(ctx, config, kinds)
 	if err != nil {
 		return fmt.Errorf("load the demo: %w", err)
 	}
 	cluster := sample.Cluster{Seed: demoSeed, Now: c.Now()}
-	var unknown error
 	missing := func(yield func(pending) bool) {
 		for report := range cluster.Reports(demoReports) {
-			id, err := identify(report)
-			unknown = errors.Join(unknown, err)
-			if slices.Contains(groups, id.resource.Group) && !present.Has(id) && !yield(pending{id, report}) {
+			i := slices.IndexFunc(kinds, func(kind registry.Kind) bool { return kind.GroupVersionKind == report.GroupVersionKind() })
+			if i < 0 {
+				continue
+			}
+			id := identity{kinds[i].GroupVersionResource(), report.GetNamespace(), report.GetName()}
+			if !present.Has(id) && !yield(pending{id, report}) {
 				return
 			}
 		}
@@ -86,8 +127,8 @@ func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock
 		namespaces.Insert(report.id.namespace)
 		count++
 	}
-	if count == 0 || unknown != nil {
-		return unknown
+	if count == 0 {
+		return nil
 	}
 	if err := createNamespaces(ctx, client, namespaces.Delete("")); err != nil {
 		return fmt.Errorf("load the demo: %w", err)
@@ -147,18 +188,15 @@ func createAll(ctx context.Context, client dynamic.Interface, reports iter.Seq[p
 	return group.Wait()
 }
 
-// presentReports returns the identities of all reports in the groups.
-func presentReports(ctx context.Context, config *rest.Config, groups []string) (sets.Set[identity], error) {
+// presentReports returns the identities of all reports of kinds.
+func presentReports(ctx context.Context, config *rest.Config, kinds []registry.Kind) (sets.Set[identity], error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	present := sets.New[identity]()
-	for _, kind := range registry.Kinds() {
+	for _, kind := range kinds {
 		resource := kind.GroupVersionResource()
-		if !slices.Contains(groups, resource.Group) {
-			continue
-		}
 		list := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
 			return client.Resource(resource).List(ctx, options)
 		}))
@@ -174,14 +212,4 @@ func presentReports(ctx context.Context, config *rest.Config, groups []string) (
 		}
 	}
 	return present, nil
-}
-
-func identify(report *unstructured.Unstructured) (identity, error) {
-	gvk := report.GroupVersionKind()
-	for _, kind := range registry.Kinds() {
-		if kind.GroupVersionKind == gvk {
-			return identity{kind.GroupVersionResource(), report.GetNamespace(), report.GetName()}, nil
-		}
-	}
-	return identity{}, fmt.Errorf("%s is not served", gvk)
 }

@@ -83,7 +83,7 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 	if !o.Demo {
 		return nil
 	}
-	return loadDemo(ctx, up.server.Loopback, o.server.Storage.APIGroups, c, progress)
+	return o.loadDemo(ctx, up.server.Loopback, c, progress)
 }
 
 // open does all that can fail before anything is served.
@@ -97,6 +97,9 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 			err = errors.Join(err, held.Close())
 		}
 	}()
+	if err := o.serveDemoKinds(held.Path(statedir.DemoKindsFile)); err != nil {
+		return nil, fmt.Errorf("--demo: %w", err)
+	}
 	place, err := statedir.Listen(ctx, o.Listen, o.AllowNonLoopback)
 	if err != nil {
 		return nil, err

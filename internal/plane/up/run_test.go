@@ -31,6 +31,7 @@ import (
 
 	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/internal/plane/statedir"
 	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/server/apiserver"
@@ -199,7 +200,11 @@ func waitUntilServed(t *testing.T, kubeconfig string) {
 	}))
 }
 
-var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
+var (
+	policyReports        = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
+	vulnerabilityReports = schema.GroupVersionResource{Group: sample.TrivyGroup, Version: "v1alpha1", Resource: "vulnerabilityreports"}
+	policyResults        = schema.GroupVersionResource{Group: "results.docket.dev", Version: "v1alpha1", Resource: "policyresults"}
+)
 
 func testReport(name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -318,6 +323,18 @@ func TestDemo(t *testing.T) {
 	if err != nil || len(before.Items) < 1000 {
 		t.Fatalf("%d policy reports, error %v", len(before.Items), err)
 	}
+	wantVulnerabilities := func(in *running) {
+		t.Helper()
+		scans, err := in.client(t).Resource(vulnerabilityReports).List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(scans.Items) != 300 {
+			t.Errorf("%d vulnerability reports, want 300; error %v", len(scans.Items), err)
+		}
+		found, err := in.client(t).Resource(policyResults).Namespace("shop").List(t.Context(), metav1.ListOptions{FieldSelector: "source=Trivy Vulnerability"})
+		if err != nil || len(found.Items) < 300 {
+			t.Errorf("%d vulnerabilities, want 300 or more; error %v", len(found.Items), err)
+		}
+	}
+	wantVulnerabilities(up)
 	changed := before.Items[0].DeepCopy()
 	changed.SetLabels(map[string]string{"mine": "yes"})
 	testkit.Must(reports.Namespace(changed.GetNamespace()).Update(t.Context(), changed, metav1.UpdateOptions{}))(t)
@@ -333,6 +350,35 @@ func TestDemo(t *testing.T) {
 	}
 	if after.Items[0].GetLabels()["mine"] != "yes" {
 		t.Error("the demo took a change of the user back")
+	}
+	testkit.NoError(t, up.stop())
+	wantVulnerabilities(start(t, testOptions(t, dir))) // Without the demo everything is as it was, too.
+}
+
+// TestDemoKinds: Trivy's kinds are served once the demo was asked for, unless the user defines them.
+func TestDemoKinds(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file, mine, others := filepath.Join(folder, "demo-kinds.yaml"), filepath.Join(folder, "mine.yaml"), filepath.Join(folder, "others.yaml")
+	testkit.NoError(t, os.WriteFile(mine, sample.TrivyDefinitions(), 0o600))
+	testkit.NoError(t, os.WriteFile(others, bytes.ReplaceAll(sample.TrivyDefinitions(), []byte(sample.TrivyGroup), []byte("example.com")), 0o600))
+	for _, c := range []struct {
+		name, database string
+		demo           bool
+		given, want    []string
+	}{
+		{"without the demo", "sqlite:///x.db", false, nil, nil},
+		{"in etcd", "etcd://127.0.0.1:2379/x", true, nil, nil},
+		{"with the demo", "sqlite:///x.db", true, nil, []string{file}},
+		{"after the demo", "sqlite:///x.db", false, nil, []string{file}},
+		{"beside the user's kinds", "sqlite:///x.db", true, []string{others}, []string{others, file}},
+		{"in place of the user's", "sqlite:///x.db", true, []string{mine}, []string{mine}},
+	} {
+		options := testOptions(t, folder)
+		options.Demo = c.demo
+		options.server.Storage.Database, options.server.Storage.CustomResources = c.database, c.given
+		testkit.NoError(t, options.serveDemoKinds(file))
+		testkit.NoDiff(t, cmp.Diff(c.want, options.server.Storage.CustomResources), "%s (-want +got)", c.name)
 	}
 }
 

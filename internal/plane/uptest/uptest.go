@@ -41,6 +41,8 @@ type Server struct {
 	Database string
 	// State is an existing folder for the state, which stays there; empty for one that goes with the server.
 	State string
+	// CustomResources is a file with definitions of further kinds; empty for none.
+	CustomResources string
 
 	once   sync.Once
 	config *rest.Config
@@ -70,7 +72,7 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	sections := options.Flags()
-	for name, value := range map[string]string{"cluster": s.Cluster, "database": s.Database} {
+	for name, value := range map[string]string{"cluster": s.Cluster, "database": s.Database, "custom-resources": s.CustomResources} {
 		if value == "" {
 			continue
 		}

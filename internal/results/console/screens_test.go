@@ -83,7 +83,7 @@ func screens() []screen {
 		{"heatmap", "#/heatmap", desk, "light"},
 		{"questions", "#/questions", desk, "light"},
 		{"question", question, desk, "light"},
-		{"report", "#/report?namespace=shop&kind=PolicyReport&name=trivy-vuln-polr-exporter-00000", desk, "light"},
+		{"report", "#/report?namespace=shop&kind=PolicyReport&name=falco-policy-report", desk, "light"},
 		{"clusters", "#/clusters", desk, "light"},
 	}
 }

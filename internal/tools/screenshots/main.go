@@ -57,7 +57,7 @@ var pages = []page{
 	{"heatmap", "#/heatmap", 780, follows},
 	{"questions", "#/questions", 540, menu},
 	{"clusters", "#/clusters", 380, menu},
-	{"report", "#/report?namespace=shop&kind=PolicyReport&name=trivy-vuln-polr-catalog-00072", 640, menu},
+	{"report", "#/report?namespace=shop&kind=VulnerabilityReport&name=cronjob-catalog-00072-catalog", 640, menu},
 	{"question", "#/question?title=Which+namespaces+burn%3F&filter=result+%3D%3D+%22fail%22&by=report.namespace&columns=severity", 640, follows},
 }
 
