@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,14 +144,15 @@ func startConsole(t *testing.T, flags ...string) (string, func() int) {
 
 var consoleLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/sign-in\?token=\w+`)
 
-// TestUpConsole: the link that docket up prints opens a console with the rights of its kubeconfig, until docket up
-// ends.
+// TestUpConsole: the link that docket up prints opens a console with the rights of its kubeconfig and the mappings that
+// docket up has, until docket up ends.
 func TestUpConsole(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	state := filepath.Join(t.TempDir(), "state folder")
-	command := docket(ctx, t, "up", "--dir", state, "--listen", "127.0.0.1:0")
+	const mappings = "../../internal/server/apiserver/testdata/mappings.yaml"
+	command := docket(ctx, t, "up", "--dir", state, "--listen", "127.0.0.1:0", "--result-mappings", mappings)
 	out := newLines(t)
 	command.Stdout, command.Stderr = out, os.Stderr
 	testkit.NoError(t, command.Start())
@@ -165,8 +167,11 @@ func TestUpConsole(t *testing.T) {
 	}
 	var info console.Info
 	testkit.NoError(t, json.Unmarshal(fetch(t, browser, base+"/console.json"), &info))
-	if want := "docket console --kubeconfig '" + filepath.Join(state, "kubeconfig") + "' --open"; info.NewLink != want || info.Context != "docket" {
+	if want := "docket console --kubeconfig '" + filepath.Join(state, "kubeconfig") + "' --open --result-mappings " + mappings; info.NewLink != want || info.Context != "docket" {
 		t.Errorf("the pages know %+v, want the command %s", info, want)
+	}
+	if !slices.ContainsFunc(info.Kinds, func(k mapping.Kind) bool { return k.Kind == "Finding" }) {
+		t.Errorf("the pages know the kinds %v, and none of the mappings", info.Kinds)
 	}
 	testkit.NoError(t, command.Process.Signal(syscall.SIGTERM))
 	if err := command.Wait(); err != nil {

@@ -59,12 +59,15 @@ was. Only who can read the folder can use the API.`,
 // upConsole is the console of docket up.
 type upConsole struct{ *console.Console }
 
-func newUpConsole(kubeconfig string, hosts []string) (up.Console, error) {
-	config, info, err := (&consoleFlags{kubeconfig: kubeconfig}).cluster()
+func newUpConsole(kubeconfig string, mappings, hosts []string) (up.Console, error) {
+	config, info, err := (&consoleFlags{kubeconfig: kubeconfig, mappings: mappings}).cluster()
 	if err != nil {
 		return nil, err
 	}
 	info.NewLink = "docket console --kubeconfig " + statedir.Quote(kubeconfig) + " --open"
+	for _, file := range mappings {
+		info.NewLink += " --result-mappings " + statedir.Quote(file)
+	}
 	server, err := console.New(config, info, hosts, clock.RealClock{})
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (o *Options) openConsole(ctx context.Context, kubeconfig string) (*servedCo
 	if err != nil {
 		return nil, err
 	}
-	console, err := o.NewConsole(kubeconfig, endpoint.Hosts)
+	console, err := o.NewConsole(kubeconfig, o.server.Storage.ResultMappings, endpoint.Hosts)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the console: %w", err), endpoint.Listener.Close())
 	}

@@ -16,9 +16,9 @@ import (
 
 // fakeConsole notes what becomes of it.
 type fakeConsole struct {
-	kubeconfig string
-	hosts      []string
-	ended      chan struct{}
+	kubeconfig      string
+	mappings, hosts []string
+	ended           chan struct{}
 }
 
 func (c *fakeConsole) Invite(host string) string { return "open " + host }
@@ -30,8 +30,8 @@ func (c *fakeConsole) Serve(ctx context.Context, listener net.Listener) error {
 }
 
 // newFakeConsole is for Options.NewConsole.
-func (c *fakeConsole) newFakeConsole(kubeconfig string, hosts []string) (Console, error) {
-	c.kubeconfig, c.hosts, c.ended = kubeconfig, hosts, make(chan struct{})
+func (c *fakeConsole) newFakeConsole(kubeconfig string, mappings, hosts []string) (Console, error) {
+	c.kubeconfig, c.mappings, c.hosts, c.ended = kubeconfig, mappings, hosts, make(chan struct{})
 	return c, nil
 }
 

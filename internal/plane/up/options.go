@@ -61,8 +61,9 @@ type Options struct {
 	Demo bool
 	// ConsoleListen is the host:port of the console on this machine; empty for none.
 	ConsoleListen string
-	// NewConsole returns a console with the rights of a kubeconfig that is reached by the hosts; nil for none.
-	NewConsole func(kubeconfig string, hosts []string) (Console, error)
+	// NewConsole returns a console with the rights of a kubeconfig that is reached by the hosts, and shows the objects of
+	// the mappings in files, too; nil for none.
+	NewConsole func(kubeconfig string, mappings, hosts []string) (Console, error)
 
 	server *apiserver.Options
 }
