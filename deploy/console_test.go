@@ -32,7 +32,7 @@ func consoleValues() map[string][]string {
 	return map[string][]string{
 		"token":             {"console.enabled=true", hosts, tls},
 		"token unencrypted": {"console.enabled=true", hosts, "console.unencrypted=true"},
-		"token sidecar":     {"console.enabled=true", hosts, sidecar},
+		"token sidecar":     {"console.enabled=true", hosts, sidecar, "resultMappings.configMap=docket-result-mappings"},
 		"headers": {
 			"console.enabled=true", hosts, tls, "console.signIn=headers", "console.headers.clientCASecret=proxy-ca", "console.headers.clientNames={ingress}",
 			"console.headers.user={X-Forwarded-Email,X-Forwarded-User}", "console.headers.groups={X-Forwarded-Groups}",
@@ -55,7 +55,7 @@ func TestConsole(t *testing.T) {
 	}{
 		"token":             {append([]string{"--sign-in=token", host, "--listen=:8443"}, tls...), "console", corev1.URISchemeHTTPS},
 		"token unencrypted": {[]string{"--sign-in=token", host, "--listen=:8443", "--allow-non-loopback"}, "console", corev1.URISchemeHTTP},
-		"token sidecar":     {[]string{"--sign-in=token", host, "--listen=127.0.0.1:8001"}, "proxy", ""},
+		"token sidecar":     {[]string{"--sign-in=token", host, "--listen=127.0.0.1:8001", "--result-mappings=/etc/docket/result-mappings"}, "proxy", ""},
 		"headers": {append(append([]string{"--sign-in=headers", host, "--listen=:8443"}, tls...), "--user-headers=X-Forwarded-Email,X-Forwarded-User",
 			"--group-headers=X-Forwarded-Groups", "--proxy-client-ca-file=/etc/docket/proxy/ca.crt", "--proxy-client-names=ingress"), "console", corev1.URISchemeHTTPS},
 		"headers sidecar": {[]string{"--sign-in=headers", host, "--listen=127.0.0.1:8001", "--user-headers=X-Forwarded-User"}, "proxy", ""},

@@ -105,6 +105,9 @@ func checkArguments(t *testing.T, pod corev1.PodSpec) *apiserver.Options {
 	for i := range options.Storage.CustomResources { // The folder is in the pod only.
 		options.Storage.CustomResources[i] = "chart/controller/contextcache/cachedcontextentries.yaml"
 	}
+	for i := range options.Storage.ResultMappings {
+		options.Storage.ResultMappings[i] = "../internal/server/apiserver/testdata/mappings.yaml"
+	}
 	for _, variable := range container.Env {
 		if variable.Name == "DOCKET_DATABASE" {
 			options.Storage.Database = "postgres://docket@database/docket?sslmode=verify-full"

@@ -33,7 +33,7 @@ func variants() map[string]variant {
 		"postgres":              {"overlays/postgres", []string{"database.type=postgres"}},
 		"postgres-cert-manager": {"overlays/postgres-cert-manager", []string{"database.type=postgres", "certificate.certManager=true"}},
 		"bootstrap-certificate": {"testdata/bootstrap-certificate", []string{"certificate.own=false"}},
-		"custom-resources":      {"testdata/custom-resources", []string{"customResources.configMap=docket-custom-resources", "customResources.groupVersions={example.com/v1}"}},
+		"custom-resources":      {"testdata/custom-resources", []string{"customResources.configMap=docket-custom-resources", "customResources.groupVersions={example.com/v1}", "resultMappings.configMap=docket-result-mappings"}},
 		"monitoring":            {"testdata/monitoring", []string{"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true"}},
 		"controller":            {"testdata/controller", []string{"controller.enabled=true"}},
 		"controller-admission":  {"testdata/controller-admission", []string{"controller.enabled=true", "controller.admission.enabled=true"}},

@@ -96,6 +96,9 @@ spec:
         {{- if .Values.customResources.configMap }}
         - --custom-resources=/etc/docket/custom-resources
         {{- end }}
+        {{- if .Values.resultMappings.configMap }}
+        - --result-mappings=/etc/docket/result-mappings
+        {{- end }}
         {{- range .Values.extraArgs }}
         {{- if regexMatch "^--(result-rows|database)(=|$)" . }}
         {{- fail (printf "extraArgs: %s would leave results.docket.dev registered with nobody who serves it; use the values results and database" .) }}
@@ -177,7 +180,12 @@ spec:
           mountPath: /etc/docket/custom-resources
           readOnly: true
         {{- end }}
-  {{- if or $postgres (not $own) .Values.customResources.configMap }}
+        {{- if .Values.resultMappings.configMap }}
+        - name: result-mappings
+          mountPath: /etc/docket/result-mappings
+          readOnly: true
+        {{- end }}
+  {{- if or $postgres (not $own) .Values.customResources.configMap .Values.resultMappings.configMap }}
   volumes:
     {{- if not $own }}
     - name: tls
@@ -193,6 +201,11 @@ spec:
     {{- end }}
     {{- with .Values.customResources.configMap }}
     - name: custom-resources
+      configMap:
+        name: {{ . }}
+    {{- end }}
+    {{- with .Values.resultMappings.configMap }}
+    - name: result-mappings
       configMap:
         name: {{ . }}
     {{- end }}
