@@ -50,7 +50,7 @@ func newMigrateResults(p cli.Process) *cobra.Command {
 		Short: "Rebuild the rows for SQL users from the reports",
 		Long: `Rebuild the result rows, which the SQL views show, from the reports.
 
-Run it after a server has run with --result-rows=false, after a change of a mapping, or when a release note says so.
+Run it after a server has run with --result-rows=false, or when a release note says so.
 On PostgreSQL, servers may keep running meanwhile.`,
 		Example: `  docket migrate results --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
 		Args:    cli.NoArguments,
@@ -62,7 +62,7 @@ On PostgreSQL, servers may keep running meanwhile.`,
 			defer func() { bar.Done() }()
 			storage.Existing = true
 			return withReports(command.Context(), "--database", storage, func(reports *apiserver.Reports) error {
-				return reports.Store.RebuildResults(command.Context(), func(done, total int64) {
+				return reports.RebuildResults(command.Context(), func(done, total int64) {
 					if bar == nil {
 						bar = progress.New(p.ErrOut, total, "result rows")
 					}

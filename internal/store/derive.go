@@ -123,9 +123,7 @@ func (r *Resource) deriveAnew(ctx context.Context, leads bool) error {
 	if err := w.run(ctx); err != nil {
 		return err
 	}
-	if err := w.damaged.err(); err != nil {
-		klog.ErrorS(err, "Some objects can't be read: they get no index terms and no result rows", "resource", r.label)
-	}
+	r.logDamage(&w.damaged)
 	finished, err := e.FinishDerivation(ctx, r.resource, version, mark)
 	switch {
 	case err != nil:

@@ -376,6 +376,46 @@ func TestRebuildResults(t *testing.T) {
 	}
 }
 
+// meddling is an engine on which an object is written, so that its rows are kept, just before rows are derived.
+type meddling struct {
+	engine.Engine
+
+	meddle  func()
+	derived map[string]engine.Revision
+}
+
+func (m *meddling) Derive(ctx context.Context, items []engine.Derived) error {
+	if m.meddle != nil {
+		m.meddle()
+		m.meddle = nil
+	}
+	for _, item := range items {
+		m.derived[item.Key] = item.Revision
+	}
+	return m.Engine.Derive(ctx, items)
+}
+
+// TestRebuildBesideWrites: rows of an object that was written in between, and kept them, are made of what was written.
+func TestRebuildBesideWrites(t *testing.T) {
+	t.Parallel()
+	m := &meddling{Engine: openModel(t), derived: map[string]engine.Revision{}}
+	r := newReportsOn(t, m)
+	for i := range 3 {
+		r.create(t, fmt.Sprintf("report-%d", i))
+	}
+	const resource, name = "/wgpolicyk8s.io/policyreports/", "ns/report-1"
+	m.meddle = func() {
+		row, _ := testkit.Must2(m.Get(t.Context(), resource, name))(t)
+		op := engine.Op{Kind: engine.Update, Resource: resource, Key: name, Expect: row.Revision, Value: row.Value, KeepDerived: true}
+		testkit.Must(m.Commit(t.Context(), []engine.Op{op}))(t)
+	}
+	testkit.NoError(t, r.store.RebuildResultsOf(t.Context(), wgpolicy.SchemeGroupVersion.WithResource("policyreports").GroupResource()))
+	row, _ := testkit.Must2(m.Get(t.Context(), resource, name))(t)
+	if len(m.derived) != 3 || m.derived[name] != row.Revision {
+		t.Errorf("rows were derived of the revisions %v; that of %s is %d", m.derived, name, row.Revision)
+	}
+}
+
 // TestRebuildBesideDamage: an object that can't be read is named, and the others are rebuilt.
 func TestRebuildBesideDamage(t *testing.T) {
 	t.Parallel()

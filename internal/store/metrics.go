@@ -22,7 +22,7 @@ var (
 	polling            = metric.Gauge("docket_store_polling", "1 when a pooler in front of the database keeps it from telling this process of other replicas' changes, so that it has to ask for them (10 times a second); 0 otherwise.")
 	tableReads         = metric.Counter("docket_store_watch_table_reads_total", "Pages of events that watches read from the database because memory no longer held them.")
 	cacheRequests      = metric.Counters("docket_store_object_cache_requests_total", "Look-ups in the cache of decoded objects, by result (hit or miss).", "result")
-	derivedObjects     = metric.Counters("docket_store_derived_objects_total", "Objects whose index terms and result rows were derived anew after an upgrade, by resource.", "resource")
+	derivedObjects     = metric.Counters("docket_store_derived_objects_total", "Objects whose index terms and result rows were derived anew after an upgrade or a change of a mapping, by resource.", "resource")
 	indexComplete      = metric.Gauges("docket_store_index_complete", "Whether lists with selectors go by an index, by resource: 0 while it is derived anew after an upgrade, when they read all objects.", "resource")
 	fleetReplicas      = metric.Gauge("docket_store_replicas", "Processes that use this cluster of the database, this one included, as of their last minute.")
 	formats            = metric.Gauges("docket_store_format", "Formats: min_reader and min_writer are what the database demands, reads and writes what this program can.", "of")

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -18,9 +21,9 @@ const maxDamaged = 20
 const rebuildPage = 100
 
 // RebuildResults rebuilds the index terms and result rows of all objects of the store's resources from the objects, for
-// example after they were switched on or a new version derives more. Writers may go on meanwhile: an object that
-// changes is derived by its own write. progress gets the number of objects that are done, and of all; it may be nil. An
-// object that can't be read keeps nobody else's rows from being made: the error at the end names it.
+// example after they were switched on or a new version derives more. Writers may go on meanwhile. progress gets the
+// number of objects that are done, and of all; it may be nil. An object that can't be read keeps nobody else's rows
+// from being made: the error at the end names it.
 func (s *Store) RebuildResults(ctx context.Context, progress func(done, total int64)) error {
 	resources := s.derived()
 	var done, total int64
@@ -70,6 +73,33 @@ func (d *damage) err() error {
 	return errors.Join(d.errs...)
 }
 
+// RebuildResultsOf is RebuildResults for one resource, beside all other work. The log names objects that can't be read.
+func (s *Store) RebuildResultsOf(ctx context.Context, resource schema.GroupResource) error {
+	for _, r := range s.derived() {
+		if r.resource != StoredAs(resource) {
+			continue
+		}
+		var damaged damage
+		start := s.options.Clock.Now()
+		err := r.rebuild(ctx, &damaged, func(n int) {
+			derivedObjects.WithLabelValues(r.label).Add(float64(n))
+			s.pause(ctx, s.options.Clock.Since(start)) // Half of the time belongs to others.
+			start = s.options.Clock.Now()
+		})
+		if err != nil {
+			return err
+		}
+		r.logDamage(&damaged)
+	}
+	return nil
+}
+
+func (r *Resource) logDamage(d *damage) {
+	if err := d.err(); err != nil {
+		klog.ErrorS(err, "Some objects can't be read: they get no index terms and no result rows", "resource", r.label)
+	}
+}
+
 func (r *Resource) rebuild(ctx context.Context, damaged *damage, did func(n int)) error {
 	q := engine.Query{Resource: r.resource, Limit: rebuildPage}
 	for {
@@ -77,8 +107,13 @@ func (r *Resource) rebuild(ctx context.Context, damaged *damage, did func(n int)
 		if err != nil || len(page.Rows) == 0 {
 			return err
 		}
-		if err := r.store.engine.Derive(ctx, r.deriveAll(ctx, page.Rows, damaged)); err != nil {
-			return err
+		for rows := page.Rows; len(rows) > 0; {
+			if err := r.store.engine.Derive(ctx, r.deriveAll(ctx, rows, damaged)); err != nil {
+				return err
+			}
+			if rows, err = r.changed(ctx, rows); err != nil {
+				return err
+			}
 		}
 		did(len(page.Rows))
 		q.After = page.Rows[len(page.Rows)-1].Key
@@ -86,6 +121,22 @@ func (r *Resource) rebuild(ctx context.Context, damaged *damage, did func(n int)
 			return nil
 		}
 	}
+}
+
+// changed returns the present rows of objects that were written in between. Nothing was derived of the earlier rows,
+// and a write keeps derived rows if it changes nothing that they are made of.
+func (r *Resource) changed(ctx context.Context, rows []engine.Row) ([]engine.Row, error) {
+	var changed []engine.Row
+	for _, row := range rows {
+		now, _, err := r.store.engine.Get(ctx, r.resource, row.Key)
+		if err != nil {
+			return nil, err
+		}
+		if now != nil && now.Revision != row.Revision {
+			changed = append(changed, *now)
+		}
+	}
+	return changed, nil
 }
 
 // deriveAll derives what can be derived.

@@ -56,8 +56,8 @@ type identity struct {
 	namespace, name string
 }
 
-// serveDemoKinds has Trivy's kinds served once the demo was asked for, unless the user defines them. The definitions stay
-// in a file, so that later starts without the demo serve them, too.
+// serveDemoKinds has Trivy's kinds served once the demo was asked for, unless the user defines them. The definitions
+// stay in a file, so that later starts without the demo serve them, too.
 func (o *Options) serveDemoKinds(file string) error {
 	storage := o.server.Storage
 	if database.IsEtcd(storage.Database) {

@@ -91,6 +91,9 @@ func (e *expression) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
+// MarshalText implements encoding.TextMarshaler, for the digest.
+func (a *alternative) MarshalText() ([]byte, error) { return []byte(a.text), nil }
+
 // parse returns the mappings of a file, compiled. Each error has the file, and the line where there is one.
 func parse(c compiler, file string, data []byte) ([]*Mapping, error) {
 	if len(data) > maxFile {

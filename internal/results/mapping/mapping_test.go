@@ -359,3 +359,30 @@ func TestLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestDigest: it is another one if what a mapping says is, and only then.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	digest := func(pairs ...string) string {
+		file := write(t, folder, "m.yaml", strings.NewReplacer(pairs...).Replace(example))
+		return testkit.Must(testkit.Must(Load(file))(t).Digest(schema.GroupKind{Group: "example.com", Kind: "Finding"}))(t)
+	}
+	same := digest()
+	if again := digest("mappings:", "# A comment.\nmappings:"); same == "" || again != same {
+		t.Errorf("the digest of the same mapping is %s, was %s", again, same)
+	}
+	seen := map[string]bool{same: true}
+	for _, change := range [][]string{
+		{"item.policy", "item.name"}, {"object.items", "object.others"}, {"'Example'", "'Other'"}, {"object.spec.pod", "object.spec.node"},
+	} {
+		if got := digest(change...); seen[got] {
+			t.Errorf("%q does not change the digest", change)
+		} else {
+			seen[got] = true
+		}
+	}
+	if got := testkit.Must(testkit.Must(Load())(t).Digest(schema.GroupKind{Group: "example.com", Kind: "Finding"}))(t); got != "" {
+		t.Errorf("without a mapping the digest is %q", got)
+	}
+}

@@ -4,7 +4,10 @@
 package mapping
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -92,6 +95,17 @@ func (s *Set) Of(kind schema.GroupKind) *Mapping {
 		return nil
 	}
 	return s.mappings[kind]
+}
+
+// Digest returns a text that is another one whenever the mapping of a kind is; "" for none.
+func (s *Set) Digest(kind schema.GroupKind) (string, error) {
+	m := s.Of(kind)
+	if m == nil {
+		return "", nil
+	}
+	data, err := json.Marshal(m)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8]), err
 }
 
 // Kinds returns the kinds that have a mapping, in the order of their names.

@@ -35,7 +35,7 @@ import (
 const CustomResourcesFlag = "custom-resources"
 
 const (
-	// definitionsInterval is how often to look whether files of definitions have changed.
+	// definitionsInterval is how often to look whether files of definitions have changed, or rows have to be made again.
 	definitionsInterval = 5 * time.Second
 	definitionsPrefix   = "/docket.dev/definitions"
 )
@@ -268,26 +268,34 @@ func (c *customResources) run(ctx context.Context) error {
 	if len(c.paths) == 0 {
 		return nil
 	}
+	keepLooking(ctx, c.look, func(err error) {
+		definitionsRefused.Set(1)
+		klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
+	}, func() { definitionsRefused.Set(0) })
+	c.agreement.leave(ctx)
+	return nil
+}
+
+// keepLooking calls look now and every few seconds, until ctx ends. It tells of errors, of equal ones once, and of each
+// success.
+func keepLooking(ctx context.Context, look func(context.Context) error, failed func(error), succeeded func()) {
 	last := ""
 	ticker := time.NewTicker(definitionsInterval)
 	defer ticker.Stop()
-	for {
-		err := c.look(ctx)
-		if ctx.Err() != nil {
-			return c.leave(context.WithoutCancel(ctx))
-		}
+	for ctx.Err() == nil {
+		err := look(ctx)
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err == nil:
 			last = ""
-			definitionsRefused.Set(0)
+			succeeded()
 		case err.Error() != last:
 			last = err.Error()
-			definitionsRefused.Set(1)
-			klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
+			failed(err)
 		}
 		select {
 		case <-ctx.Done():
-			return c.leave(context.WithoutCancel(ctx))
 		case <-ticker.C:
 		}
 	}
@@ -313,19 +321,6 @@ func (c *customResources) look(ctx context.Context) error {
 		klog.InfoS("Serving definitions of custom resources", "definitions", len(c.served))
 	}
 	return c.save(ctx)
-}
-
-// leave tells the other replicas not to wait for this one.
-func (c *customResources) leave(ctx context.Context) error {
-	if c.agreement == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, definitionsInterval)
-	defer cancel()
-	if err := c.agreement.ask(ctx, [sha256.Size]byte{}, time.Now()); err != nil {
-		klog.ErrorS(err, "The other replicas could not be told that this one ends; they wait for it a while", "wait", wishLife)
-	}
-	return nil
 }
 
 // note writes definitions into the database.

@@ -4,6 +4,11 @@
 package apiserver
 
 import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/storage"
+
 	"github.com/docket-project/docket/internal/reports/registry"
 )
 
@@ -15,4 +20,11 @@ func (r *Reports) REST(kind registry.Kind) *registry.REST {
 		}
 	}
 	return nil
+}
+
+// Notes returns the annotations of an object of the servers' own.
+func Notes(ctx context.Context, reports *Reports, resource, name string) (map[string]string, error) {
+	object := &unstructured.Unstructured{}
+	err := ownResource(reports.Store, resource).Get(ctx, "/docket.dev/"+resource+"/"+name, storage.GetOptions{IgnoreNotFound: true}, object)
+	return object.GetAnnotations(), err
 }

@@ -64,46 +64,95 @@ func TestMappedResults(t *testing.T) {
 	}
 }
 
-// TestRebuiltByMapping: after a change of a mapping, rows are made again with it.
-func TestRebuiltByMapping(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	mappings := filepath.Join(folder, "mappings.yaml")
-	text := string(testkit.Must(os.ReadFile("testdata/mappings.yaml"))(t))
-	text = strings.NewReplacer("example.com", "aquasecurity.github.io", "v1", "v1alpha1", "Finding", "ConfigAuditReport", "findings", "configauditreports",
-		"object.items", "object.report.checks", "item.policy", "item.checkID", "item.result", `"'warn'"`).Replace(text)
-	testkit.NoError(t, os.WriteFile(mappings, []byte(text), 0o600))
-	url := databases()["sqlite"](t)
-	withKinds := func(files ...string) func(*apiserver.Options) {
-		return func(o *apiserver.Options) {
-			o.Storage.CustomResources = []string{filepath.Join("..", "..", "plane", "sample", "trivy", "definitions.yaml")}
-			o.Storage.ResultMappings = files
-		}
-	}
-	s := startServer(t, url, withKinds())
-	const audit = `{"apiVersion":"aquasecurity.github.io/v1alpha1","kind":"ConfigAuditReport","metadata":{"name":"web"},"report":{` +
+const (
+	auditReports = "/apis/aquasecurity.github.io/v1alpha1/namespaces/shop/configauditreports"
+	auditReport  = `{"apiVersion":"aquasecurity.github.io/v1alpha1","kind":"ConfigAuditReport","metadata":{"name":"web"},"report":{` +
 		`"scanner":{"name":"Trivy","vendor":"a","version":"1"},"summary":{"criticalCount":0,"highCount":1,"mediumCount":0,"lowCount":0},` +
 		`"checks":[{"checkID":"KSV001","title":"t","severity":"HIGH","success":false}]}}`
-	ask(t, s, http.StatusCreated, http.MethodPost, "/apis/aquasecurity.github.io/v1alpha1/namespaces/shop/configauditreports", audit)
-	results := func() any {
-		items, _ := at(t, ask(t, s, http.StatusOK, http.MethodGet, "/apis/results.docket.dev/v1alpha1/policyresults", ""), "items").([]any)
-		got, _ := items[0].(map[string]any)
-		return got["result"]
+)
+
+// auditedAs returns an option for a server on which the result of each check is the same; "" for the mapping that is
+// built in.
+func auditedAs(t *testing.T, result string) func(*apiserver.Options) {
+	t.Helper()
+	var files []string
+	if result != "" {
+		text := string(testkit.Must(os.ReadFile("testdata/mappings.yaml"))(t))
+		text = strings.NewReplacer("example.com", "aquasecurity.github.io", "v1", "v1alpha1", "Finding", "ConfigAuditReport", "findings", "configauditreports",
+			"object.items", "object.report.checks", "item.policy", "item.checkID", "item.result", `"'`+result+`'"`).Replace(text)
+		files = []string{filepath.Join(t.TempDir(), "mappings.yaml")}
+		testkit.NoError(t, os.WriteFile(files[0], []byte(text), 0o600))
 	}
-	if got := results(); got != "fail" {
+	return func(o *apiserver.Options) {
+		o.Storage.CustomResources = []string{filepath.Join("..", "..", "plane", "sample", "trivy", "definitions.yaml")}
+		o.Storage.ResultMappings = files
+	}
+}
+
+// audited returns the outcome of the only result.
+func audited(t *testing.T, s *testServer) any {
+	t.Helper()
+	items, _ := at(t, ask(t, s, http.StatusOK, http.MethodGet, "/apis/results.docket.dev/v1alpha1/policyresults", ""), "items").([]any)
+	if len(items) != 1 {
+		t.Fatalf("there are %d results, want 1", len(items))
+	}
+	got, _ := items[0].(map[string]any)
+	return got["result"]
+}
+
+// reopened opens the reports of a server as commands do.
+func reopened(t *testing.T, url string, option func(*apiserver.Options)) *apiserver.Reports {
+	t.Helper()
+	o := apiserver.NewLocalOptions()
+	option(o)
+	o.Storage.Database = url
+	return testkit.Must(apiserver.OpenReports(t.Context(), o.Storage))(t)
+}
+
+// TestRemadeByMapping: a server that starts with another mapping makes the results of stored objects again by it, and
+// those that docket migrate results has made only if that had another one.
+func TestRemadeByMapping(t *testing.T) {
+	t.Parallel()
+	url := databases()["sqlite"](t)
+	s := startServer(t, url, auditedAs(t, ""))
+	ask(t, s, http.StatusCreated, http.MethodPost, auditReports, auditReport)
+	if got := audited(t, s); got != "fail" {
 		t.Fatalf("by the mapping that is built in the result is %v", got)
 	}
 	s.stop()
-	o := apiserver.NewLocalOptions()
-	withKinds(mappings)(o)
-	o.Storage.Database = url
-	reports := testkit.Must(apiserver.OpenReports(t.Context(), o.Storage))(t)
-	testkit.NoError(t, reports.Store.RebuildResults(t.Context(), nil))
+	warns := auditedAs(t, "warn")
+	s = startServer(t, url, warns)
+	testkit.Eventually(t, "the result is by the new mapping", func() bool { return audited(t, s) == "warn" })
+	testkit.Eventually(t, "it is known that it is", func() bool {
+		_, _, metrics := send(t, s, http.MethodGet, "/metrics", "")
+		return strings.Contains(metrics, "docket_apiserver_results_outdated 0")
+	})
+	s.stop()
+	reports := reopened(t, url, auditedAs(t, "skip"))
+	testkit.NoError(t, reports.RebuildResults(t.Context(), nil))
 	testkit.NoError(t, reports.Close())
-	s = startServer(t, url, withKinds(mappings))
-	if got := results(); got != "warn" {
-		t.Errorf("by the new mapping the result is %v", got)
+	s = startServer(t, url, warns)
+	testkit.Eventually(t, "what the command made by another mapping is made again", func() bool { return audited(t, s) == "warn" })
+}
+
+// TestMappingsOfReplicas: while replicas have different mappings, each makes what it writes by its own, and the others'
+// rows stay; once the older one is gone, the newer one makes them again.
+func TestMappingsOfReplicas(t *testing.T) {
+	t.Parallel()
+	url := databases()["postgres"](t)
+	a := startServer(t, url, auditedAs(t, ""))
+	ask(t, a, http.StatusCreated, http.MethodPost, auditReports, auditReport)
+	b := startServer(t, url, auditedAs(t, "warn"))
+	reports := reopened(t, url, auditedAs(t, ""))
+	defer func() { testkit.NoError(t, reports.Close()) }()
+	testkit.Eventually(t, "both say which mappings they have", func() bool {
+		return len(testkit.Must(apiserver.Notes(t.Context(), reports, "wishes", "mappings"))(t)) == 3 // And what is agreed on.
+	})
+	if got := audited(t, b); got != "fail" {
+		t.Errorf("beside a replica with the mapping that is built in the result is %v", got)
 	}
+	a.stop()
+	testkit.Eventually(t, "the result is by the mapping of the replica that is left", func() bool { return audited(t, b) == "warn" })
 }
 
 // TestWrongMappings: the server does not start, and says where the mistake is.

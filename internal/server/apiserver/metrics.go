@@ -25,13 +25,15 @@ var (
 		"Reports that this server deleted because their namespace had ended, and the cluster had not deleted them.")
 	definitionsRefused = metric.Gauge("docket_apiserver_definitions_refused",
 		"With --custom-resources: 1 while the files have definitions that can't be served; those from before are.")
+	resultsOutdated = metric.Gauge("docket_apiserver_results_outdated",
+		"1 while results of stored objects are by other mappings than this server's: they are being made again, or another replica has other files.")
 	refusedBodies = metric.Counters("docket_apiserver_refused_bodies_total",
 		"Requests that were refused because of their body: too_large, too_slow, or busy with other large ones.", "reason")
 )
 
 // registerMetrics makes the metrics of the process visible, once.
 var registerMetrics = sync.OnceFunc(func() {
-	metric.Registration(buildInfo, definitionsRefused, unmetRequirements, sweptReports, refusedBodies, certificateExpiry, certificateErrors)()
+	metric.Registration(buildInfo, definitionsRefused, resultsOutdated, unmetRequirements, sweptReports, refusedBodies, certificateExpiry, certificateErrors)()
 	build := buildinfo.Get()
 	buildInfo.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	store.RegisterMetrics()

@@ -32,6 +32,7 @@ type Reports struct {
 	Definitions []*apiextensionsv1.CustomResourceDefinition
 
 	opened []*registry.REST
+	mapped *mappedRows
 	engine engine.Engine
 	stop   context.CancelFunc
 	run    errgroup.Group
@@ -89,6 +90,7 @@ func (r *Reports) open(ctx context.Context, storage *StorageOptions, others []*c
 	if err != nil {
 		return fmt.Errorf("--%s: %w", resultMappingsFlag, err)
 	}
+	r.mapped = newMappedRows(r.Store, mappings, func() []registry.Kind { return kinds }, nil)
 	project := results.Projector(mappings)
 	reports := r.Store.RESTOptionsGetter(nil, project)
 	r.opened, err = registry.Open(slices.Concat(registry.KindsOf(storage.APIGroups), kinds), func(kind registry.Kind) generic.RESTOptionsGetter {
@@ -98,6 +100,18 @@ func (r *Reports) open(ctx context.Context, storage *StorageOptions, others []*c
 		return objectsOf(r.Store, kind, mappings, project)
 	})
 	return err
+}
+
+// RebuildResults makes all rows again, by the mappings that the database was opened with.
+func (r *Reports) RebuildResults(ctx context.Context, progress func(done, total int64)) error {
+	if err := r.Store.RebuildResults(ctx, progress); err != nil {
+		return err
+	}
+	made, err := r.mapped.wanted()
+	if err != nil {
+		return err
+	}
+	return r.mapped.note(ctx, made)
 }
 
 // Storage is where the reports are read and written, below the API.

@@ -50,6 +50,8 @@ type Server struct {
 	// holds is nil when reports are in etcd.
 	holds  *holds
 	custom *customResources
+	// mapped is nil without rows of results.
+	mapped *mappedRows
 	// registration is nil without a cluster.
 	registration *registration.Checker
 	// certificate is nil if somebody else renews it.
@@ -101,9 +103,11 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	}
 	served = registry.NewServer(generic, &c.Generic.Config, c.storage(opened))
 	custom := newCustomResources(c.CustomResources, registry.KindsOf(c.APIGroups), served, storeOf(opened))
-	if !database.IsFile(c.DatabaseURL) && custom.stored != nil {
-		custom.agreement = newAgreement(ownResource(storeOf(opened), "wishes"))
+	var wishes *store.Resource
+	if custom.stored != nil && !database.IsFile(c.DatabaseURL) {
+		wishes = ownResource(storeOf(opened), "wishes")
 	}
+	custom.agreement = newAgreement(wishes, ofDefinitions)
 	if err := custom.start(ctx); err != nil {
 		return nil, fmt.Errorf("--%s: %w", CustomResourcesFlag, err)
 	}
@@ -111,6 +115,10 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 		return nil, err
 	}
 	c.kinds = served.Kinds
+	var mapped *mappedRows
+	if custom.stored != nil && c.ResultRows {
+		mapped = newMappedRows(storeOf(opened), c.Mappings, served.Kinds, wishes)
+	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.bootstrapParameters, c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, served, held, storeOf(opened))
 	if c.Registration != nil {
@@ -118,7 +126,7 @@ func (c CompletedConfig) newOn(ctx context.Context, opened backend, delegate gen
 	}
 	return &Server{
 		Generic: generic, Store: storeOf(opened), backend: opened, holds: held, custom: custom,
-		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper, results: c.resultMetrics(opened, kinds),
+		mapped: mapped, registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper, results: c.resultMetrics(opened, kinds),
 	}, nil
 }
 
@@ -263,6 +271,7 @@ func (s *Server) RunBehind(ctx context.Context, serve func(context.Context) erro
 	})
 	group.Go(func() error { return s.holds.run(storeCtx) })
 	group.Go(func() error { return s.custom.run(serveCtx) })
+	group.Go(func() error { return s.mapped.run(serveCtx) })
 	// Also while the last requests are answered: new connections need a certificate that is good.
 	group.Go(func() error { return s.certificate.run(storeCtx) })
 	group.Go(func() error { return s.registration.Run(serveCtx) })
