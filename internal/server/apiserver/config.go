@@ -290,7 +290,11 @@ func (o CompletedOptions) applyAuth(c *Config) error {
 			return fmt.Errorf("authorization by the cluster (--authorization-kubeconfig): %w", err)
 		}
 	}
-	if front := generic.Authentication.RequestHeaderConfig; front != nil && !o.AuthorizeProxied {
+	front := generic.Authentication.RequestHeaderConfig
+	if front != nil {
+		generic.SecureServing.ClientCA = frontproxy.Awaited(generic.SecureServing.ClientCA, front.CAContentProvider)
+	}
+	if front != nil && !o.AuthorizeProxied {
 		generic.Authentication.Authenticator = frontproxy.Authenticator(front, generic.Authentication.Authenticator)
 		generic.Authorization.Authorizer = frontproxy.Authorizer(generic.Authorization.Authorizer)
 	}
