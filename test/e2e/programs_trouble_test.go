@@ -35,7 +35,7 @@ type troubled struct {
 
 	postgres  *testenv.Dedicated
 	kyverno   *kyvernoRun
-	process   *harness.Kyverno
+	process   *harness.Operator
 	informers []*informer
 	runtime   runtimeOf
 	gitops    *gitopsOf

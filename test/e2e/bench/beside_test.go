@@ -43,7 +43,7 @@ func BenchmarkBeside(b *testing.B) {
 type beside struct {
 	scanned
 
-	kyverno *harness.Kyverno
+	kyverno *harness.Operator
 	reports *followed
 	pods    int
 }

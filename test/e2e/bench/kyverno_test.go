@@ -24,7 +24,7 @@ func BenchmarkKyverno(b *testing.B) {
 // peer is Kyverno's controller on a cluster.
 type peer struct {
 	scanned
-	kyverno *harness.Kyverno
+	kyverno *harness.Operator
 }
 
 func benchKyverno(b *testing.B) {
