@@ -65,6 +65,7 @@ build() {
 	metrics-server) theirs test/e2e/go.extensions.mod sigs.k8s.io/metrics-server/cmd/metrics-server ;;
 	kyverno-reports-controller | kyverno-background-controller) theirs test/e2e/go.kyverno.mod "github.com/kyverno/kyverno/cmd/${name#kyverno-}" ;;
 	kyverno-admission-controller) theirs test/e2e/go.kyverno.mod github.com/kyverno/kyverno/cmd/kyverno ;;
+	cert-manager) ours test/e2e/programs/certmanager . ;;
 	oauth2-proxy) theirs test/e2e/go.signin.mod github.com/oauth2-proxy/oauth2-proxy/v7 ;;
 	*)
 		echo "hack/build.sh: there is no program ${name}" >&2

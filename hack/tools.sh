@@ -25,7 +25,7 @@ if [ "${1:-}" = all ]; then
 	needs+=(patroni=patroni,python3-etcd python:kubernetes=python3-kubernetes
 		/usr/share/lemonldap-ng/bin/purgeCentralCache=liblemonldap-ng-portal-perl,libgd-securityimage-perl,libimage-magick-perl,libio-string-perl,libstring-random-perl)
 	postgres+=(15 16 17)
-	programs+=(metrics-server kyverno-admission-controller kyverno-background-controller oauth2-proxy)
+	programs+=(metrics-server cert-manager kyverno-admission-controller kyverno-background-controller oauth2-proxy)
 	for version in 1.35 1.37; do programs+=("kubectl-${version}" "kube-apiserver-${version}" "kube-controller-manager-${version}"); done
 fi
 hack/need.sh "${needs[@]}"

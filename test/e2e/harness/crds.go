@@ -103,9 +103,22 @@ const (
 func moduleFolder(t testing.TB, module string) string {
 	t.Helper()
 	dirs := testkit.Must(findFolders(t.Context()))(t)
+	return moduleOf(t, dirs.here, module, "-modfile="+kyvernoModFile)
+}
+
+// moduleOf returns where a module is at the version that a folder of ours requires.
+func moduleOf(t testing.TB, dir, module string, flags ...string) string {
+	t.Helper()
 	// list -m knows the folder only of what has been fetched.
-	testkit.Must(runGo(t.Context(), dirs.here, "mod", "download", "-modfile="+kyvernoModFile, module))(t)
-	return testkit.Must(goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Dir}}", module))(t)
+	testkit.Must(runGo(t.Context(), dir, slices.Concat([]string{"mod", "download"}, flags, []string{module})...))(t)
+	return testkit.Must(goList(t.Context(), dir, slices.Concat([]string{"-m", "-f", "{{.Dir}}"}, flags, []string{module})...))(t)
+}
+
+// CertManagerCRDs returns the folder with the definitions of cert-manager's kinds.
+func CertManagerCRDs(t testing.TB) string {
+	t.Helper()
+	dirs := testkit.Must(findFolders(t.Context()))(t)
+	return filepath.Join(moduleOf(t, filepath.Join(dirs.here, "programs", "certmanager"), "github.com/cert-manager/cert-manager"), "deploy", "crds")
 }
 
 // Module returns the folder of a public module at a version, such as example.com/module@v1.2.3.

@@ -42,6 +42,16 @@ func (c *Cluster) newOperator(t testing.TB, namespace, program string, env []str
 	return o
 }
 
+// certManagerNamespace has the lease of cert-manager's controllers, and the Secrets of ClusterIssuers.
+const certManagerNamespace = "cert-manager"
+
+// NewCertManager prepares cert-manager's controllers for a cluster that serves their kinds.
+func (c *Cluster) NewCertManager(t testing.TB) *Operator {
+	t.Helper()
+	c.EnsureNamespace(t, certManagerNamespace)
+	return c.newOperator(t, certManagerNamespace, "cert-manager", nil, "--namespace", certManagerNamespace)
+}
+
 // Start starts it, again if need be, from now on with more arguments. It has no probe: what it
 // writes shows that it works.
 func (o *Operator) Start(t testing.TB, more ...string) {
