@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
-// TestFind: of a folder, the files that a ConfigMap is mounted as are found, and nothing that lies beside them.
+// TestFind: the files of a mounted ConfigMap are found, and nothing beside them.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
