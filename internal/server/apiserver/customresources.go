@@ -272,6 +272,11 @@ func (c *customResources) run(ctx context.Context) error {
 		definitionsRefused.Set(1)
 		klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
 	}, func() { definitionsRefused.Set(0) })
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), definitionsInterval)
+	defer cancel()
+	if err := c.save(ending); err != nil { // A server that is stopped at once has not done it before.
+		klog.ErrorS(err, "The definitions of stored objects could not be written")
+	}
 	c.agreement.leave(ctx)
 	return nil
 }
