@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,11 +167,12 @@ func (m *certManagerRun) challenge(acme string) {
 
 // remove leaves requests, orders and challenges to kube-controller-manager.
 func (m *certManagerRun) remove() {
-	m.kubectl.Run(m.t, "delete", "certificate", "site5", "public", "odd")
+	deleted := []string{"site5", "public", "odd"}
+	m.kubectl.Run(m.t, append([]string{"delete", "certificate"}, deleted...)...)
 	waitSettledWithin(m.t, certManagerPatience, time.Second/2, func() string {
 		left := len(m.list(ordersResource)) + len(m.list(challengesResource))
 		for _, request := range m.list(requestsResource) {
-			if strings.HasPrefix(request.GetName(), "site5-") {
+			if certificate, _, _ := strings.Cut(request.GetName(), "-"); slices.Contains(deleted, certificate) {
 				left++
 			}
 		}
