@@ -102,8 +102,8 @@ func (r *Resource) served(stored []byte, revision engine.Revision) ([]byte, erro
 }
 
 const (
-	// streamedPage is how many rows a list without a limit reads at once, as long as they are below streamedBytes as
-	// JSON: what is in memory of each such list.
+	// streamedPage is how many rows a list without a limit, and a watch that begins with all objects, reads at once, as
+	// long as they are below streamedBytes as JSON: what is in memory of each.
 	streamedPage  = 128
 	streamedBytes = 1 << 20
 )

@@ -158,7 +158,7 @@ func FuzzContinue(f *testing.F) {
 	})
 }
 
-// TestPageSize: a list without a limit reads as many rows at once as there is room for.
+// TestPageSize: a list without a limit, or a watch from the beginning, reads as many rows at once as there is room for.
 func TestPageSize(t *testing.T) {
 	t.Parallel()
 	var p pageSize
@@ -173,5 +173,14 @@ func TestPageSize(t *testing.T) {
 		if got := p.rows(); got != step.want {
 			t.Errorf("after %d rows of %d bytes: %d, want %d", step.rows, step.size, got, step.want)
 		}
+	}
+	r := &Resource{store: &Store{}}
+	r.streaming.saw([]engine.Row{{Value: engine.Value{Size: streamedBytes / 3}}})
+	everything := storage.ListOptions{Recursive: true, Predicate: storage.Everything}
+	if q := (&watcher{resource: r, options: everything}).snapshot(); q.Limit != 3 {
+		t.Errorf("a watch reads %d objects at once, want 3", q.Limit)
+	}
+	if q := (&lister{resource: r, options: everything, into: &encodedItems{}}).query(); q.Limit != 3 {
+		t.Errorf("a list reads %d objects at once, want 3", q.Limit)
 	}
 }

@@ -162,7 +162,7 @@ func (w *watcher) checkNotFuture() error {
 // snapshot is the query for the initial events.
 func (w *watcher) snapshot() engine.Query {
 	r := w.resource
-	q := engine.Query{Resource: r.resource, Prefix: w.key, Limit: listPage}
+	q := engine.Query{Resource: r.resource, Prefix: w.key, Limit: r.streaming.rows()}
 	if w.options.Recursive {
 		q.Conditions, q.Derivation = r.store.index.conditions(w.options.Predicate), r.store.options.Derivation
 	} else {
@@ -176,6 +176,7 @@ func (w *watcher) readPage(q engine.Query) (engine.Page, error) {
 	if !w.options.Recursive {
 		page.Rows, page.More = exactly(page.Rows, w.key), false
 	}
+	w.resource.streaming.saw(page.Rows)
 	return page, err
 }
 
@@ -195,7 +196,7 @@ func (w *watcher) sendSnapshot() error {
 			return nil
 		}
 		reader.needs(q.At)
-		q.After, q.Inclusive = page.Rows[len(page.Rows)-1].Key, false
+		q.After, q.Inclusive, q.Limit = page.Rows[len(page.Rows)-1].Key, false, w.resource.streaming.rows()
 		var err error
 		if page, err = w.readPage(q); err != nil {
 			return err
