@@ -30,7 +30,7 @@ const (
 	// Together they exceed etcd's quota of 2 GiB, and one with the fields that managers own its limit of 1.5 MiB.
 	largeImages, largeVulnerabilities = 2000, 1450
 
-	// listings are those of a phase list: three, and the loader's own looks before and after.
+	// A phase list reads all objects three times; the loader looks at them before and after.
 	listings = 5
 
 	scanResource = "vulnerabilityreports.aquasecurity.github.io"
