@@ -117,6 +117,7 @@ func notFollowed() map[string]string {
 		variantsPage + ": Custom resources":                              "TestPods in deploy, and TestCustomResourcesInCluster on their files",
 		variantsPage + ": Custom resources #2":                           "the same",
 		variantsPage + ": Custom resources #4":                           "the same",
+		variantsPage + ": Custom resources #5":                           "TestPods in deploy",
 		migratePage + ": From kyverno/reports-server":                    "TestReportsServer in internal/migrate, on tables as reports-server makes them",
 	}
 }
