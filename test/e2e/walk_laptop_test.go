@@ -76,7 +76,7 @@ func TestWalkReadme(t *testing.T) {
 	}
 
 	w.shell.Run(t, w.block(readmePage, "In a minute #3").Commands()[0])
-	wantOutput(t, w.shell.Run(t, "docket results why cronjob/catalog-00072 -n shop"), "CronJob/catalog-00072: 24 fail")
+	wantOutput(t, w.shell.Run(t, "docket results why cronjob/catalog-00072 -n shop"), "CronJob/catalog-00072: 19 fail")
 	loop := w.block(readmePage, "Three doors")
 	for i, command := range loop.Commands() {
 		output := w.scanned(command)

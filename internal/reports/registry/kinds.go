@@ -121,6 +121,8 @@ func FromDefinition(crd *apiextensionsv1.CustomResourceDefinition) ([]Kind, erro
 		}
 		if version.Subresources != nil && version.Subresources.Status != nil {
 			kind.Rules = withStatus(kind.Rules)
+			// A new object is stored without its status: a default for that shows when the object is read.
+			kind.document.Proven = kind.document.Proven && kind.document.Schema.Stored([]byte("{}"))
 		}
 		served = append(served, kind)
 	}
