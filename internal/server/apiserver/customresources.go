@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -268,10 +269,9 @@ func (c *customResources) run(ctx context.Context) error {
 	if len(c.paths) == 0 {
 		return nil
 	}
-	keepLooking(ctx, c.look, func(err error) {
-		definitionsRefused.Set(1)
+	keepLooking(ctx, c.look, definitionsRefused, func(err error) {
 		klog.ErrorS(err, "The definitions of custom resources can't be taken over; those from before stay", "files", c.paths)
-	}, func() { definitionsRefused.Set(0) })
+	})
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), definitionsInterval)
 	defer cancel()
 	if err := c.save(ending); err != nil { // A server that is stopped at once has not done it before.
@@ -281,9 +281,9 @@ func (c *customResources) run(ctx context.Context) error {
 	return nil
 }
 
-// keepLooking calls look now and every few seconds, until ctx ends. It tells of errors, of equal ones once, and of each
-// success.
-func keepLooking(ctx context.Context, look func(context.Context) error, failed func(error), succeeded func()) {
+// keepLooking calls look now and every few seconds, until ctx ends. While it fails, a gauge is 1, which look sets to 0.
+// Of equal errors it tells once.
+func keepLooking(ctx context.Context, look func(context.Context) error, failing *metrics.Gauge, failed func(error)) {
 	last := ""
 	ticker := time.NewTicker(definitionsInterval)
 	defer ticker.Stop()
@@ -294,10 +294,12 @@ func keepLooking(ctx context.Context, look func(context.Context) error, failed f
 			return
 		case err == nil:
 			last = ""
-			succeeded()
-		case err.Error() != last:
-			last = err.Error()
-			failed(err)
+		default:
+			failing.Set(1)
+			if err.Error() != last {
+				last = err.Error()
+				failed(err)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -325,7 +327,11 @@ func (c *customResources) look(ctx context.Context) error {
 		}
 		klog.InfoS("Serving definitions of custom resources", "definitions", len(c.served))
 	}
-	return c.save(ctx)
+	if err := c.save(ctx); err != nil {
+		return err
+	}
+	definitionsRefused.Set(0)
+	return nil
 }
 
 // note writes definitions into the database.

@@ -45,10 +45,9 @@ func (m *mappedRows) run(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	keepLooking(ctx, m.look, func(err error) {
-		resultsOutdated.Set(1)
+	keepLooking(ctx, m.look, resultsOutdated, func(err error) {
 		klog.ErrorS(err, "Results of objects that were stored before are not yet by the mappings of this server")
-	}, func() {})
+	})
 	m.agreement.leave(ctx)
 	return nil
 }
