@@ -153,7 +153,7 @@ bench: ## Run benchmarks (PKG=, BENCH=, COUNT=) into bin/bench.txt; OLD= compare
 
 .PHONY: bench-cluster
 bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gateway with none; print the tables of docs/operate/benchmarks.md
-	cd test/e2e && go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -count=1 -timeout 60m ./bench
+	cd test/e2e && go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -count=1 -timeout 120m ./bench
 
 ##@ Checks; none of them changes a file
 

@@ -114,15 +114,15 @@ func FromDefinition(crd *apiextensionsv1.CustomResourceDefinition) ([]Kind, erro
 		gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
 		kind := newKind(crd, &document.Kind{
 			GroupVersionKind: gv.WithKind(crd.Spec.Names.Kind), ListKind: gv.WithKind(crd.Spec.Names.ListKind),
-			Schema: all[version.Name], Schemas: all, StoredVersion: stored, Proven: definition.Proven(crd),
+			Schema: all[version.Name], Schemas: all, StoredVersion: stored,
+			// Objects with a status are created without it: a default for a whole member shows when they are read.
+			Proven: definition.Proven(crd) && all[version.Name].Stored([]byte("{}")),
 		})
 		for _, field := range version.SelectableFields {
 			kind.SelectableFields = append(kind.SelectableFields, fieldOf(strings.TrimPrefix(field.JSONPath, ".")))
 		}
 		if version.Subresources != nil && version.Subresources.Status != nil {
 			kind.Rules = withStatus(kind.Rules)
-			// A new object is stored without its status: a default for that shows when the object is read.
-			kind.document.Proven = kind.document.Proven && kind.document.Schema.Stored([]byte("{}"))
 		}
 		served = append(served, kind)
 	}
