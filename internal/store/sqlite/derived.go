@@ -41,8 +41,9 @@ const maxKnown = 1 << 16
 // holds because only this process writes, and because it is emptied when a transaction fails or rows are removed.
 type known struct {
 	verdicts, subjects map[int64]struct{}
-	// outcomes are what verdicts are counted by, by their ids: they are in the database, too.
+	// outcomes are the ids of what verdicts are counted by, by the verdicts' ids; those in stored are in the database, too.
 	outcomes map[int64]int64
+	stored   map[int64]struct{}
 }
 
 func (k *known) clear() { *k = known{} }
@@ -202,7 +203,10 @@ func (c *change) writeVerdict(id int64, v *engine.Verdict) error {
 		return nil
 	}
 	args := append(make([]any, 0, maxColumns), c.engine.cluster, id)
-	_, err := c.conn.exec(insertVerdict, appendValues(args, engine.VerdictColumns, v)...)
+	if _, err := c.conn.exec(insertVerdict, appendValues(args, engine.VerdictColumns, v)...); err != nil || !c.writer.tallied {
+		return err
+	}
+	_, err := c.noteOutcome(id, v) // Counting it need not read it again.
 	return err
 }
 

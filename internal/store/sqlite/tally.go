@@ -148,16 +148,24 @@ func (c *change) outcome(verdict int64) (id int64, found bool, err error) {
 	if err != nil || !found {
 		return 0, found, err
 	}
-	id = v.Outcome()
-	_, err = c.conn.exec(insertOutcome, c.engine.cluster, id, v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, number(v.Scored))
-	if err != nil {
-		return 0, false, err
+	id, err = c.noteOutcome(verdict, &v)
+	return id, err == nil, err
+}
+
+// noteOutcome stores what a verdict is counted by unless it is stored, and returns its id.
+func (c *change) noteOutcome(verdict int64, v *engine.Verdict) (int64, error) {
+	id, known := v.Outcome(), &c.writer.known
+	if add(&known.stored, id) {
+		_, err := c.conn.exec(insertOutcome, c.engine.cluster, id, v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, number(v.Scored))
+		if err != nil {
+			return 0, err
+		}
 	}
-	if c.writer.known.outcomes == nil || len(c.writer.known.outcomes) >= maxKnown {
-		c.writer.known.outcomes = map[int64]int64{}
+	if known.outcomes == nil || len(known.outcomes) >= maxKnown {
+		known.outcomes = map[int64]int64{}
 	}
-	c.writer.known.outcomes[verdict] = id
-	return id, true, nil
+	known.outcomes[verdict] = id
+	return id, nil
 }
 
 // Tally implements engine.Engine: commits leave nothing to do.
@@ -215,7 +223,7 @@ func (e *Engine) tidyTally(w *writer) error {
 		if removed, err = w.conn.exec(deleteEmpty, e.cluster); err != nil || removed == 0 {
 			return err
 		}
-		w.known.outcomes = nil
+		w.known.outcomes, w.known.stored = nil, nil
 		_, err = w.conn.exec(deleteOutcomes, e.cluster)
 		return err
 	})
