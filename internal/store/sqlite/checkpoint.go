@@ -25,8 +25,10 @@ const (
 	walLimit = 96 << 20
 	// questionPatience is how long the log waits for questions that are being answered, while commits go on.
 	questionPatience = 5 * time.Second
-	// changeBytes is about what a report with 17 results adds to the log: 40 kB in a large batch, 180 kB alone.
-	changeBytes = 100 << 10
+	// changeBytes is about what a report with 17 results adds to the log: 25 kB in a large batch, 90 kB alone.
+	changeBytes = 60 << 10
+	// idleTime without a change ends with an empty log and no late results.
+	idleTime = 5 * time.Second
 )
 
 // logCopies are what the writer and the checkpointer know of copies of the log.
@@ -57,7 +59,7 @@ func (e *Engine) startCheckpointer(options Options) error {
 // bytes is what values add to what changes usually take.
 func (l *logCopies) wrote(w *writer, changes, bytes int64) {
 	w.changes += changes
-	if w.uncopied += changes*changeBytes + bytes; w.uncopied < checkpointBytes {
+	if w.uncopied += changes*changeBytes + bytes; w.uncopied < checkpointBytes && w.lag.rows < lateRows {
 		return
 	}
 	w.uncopied = 0
@@ -67,26 +69,55 @@ func (l *logCopies) wrote(w *writer, changes, bytes int64) {
 	}
 }
 
-// runCheckpointer copies the log whenever it is asked, until the engine closes. An error is of no consequence but a
-// longer log: it is met again by the next commit, which reports it.
+// runCheckpointer enters late results and copies the log whenever it is asked, and when nothing has changed for a while,
+// until the engine closes. An error is of no consequence but a longer log, and slower questions: it is met again by the
+// next commit, which reports it.
 func (e *Engine) runCheckpointer(c *conn) {
-	for {
+	ctx := context.Background()
+	idle := time.NewTicker(idleTime)
+	defer idle.Stop()
+	for changes := int64(-1); ; {
 		select {
 		case <-e.closing:
 			return
+		case <-idle.C:
+			_ = e.settleDown(ctx, &changes)
+			continue
 		case <-e.due:
 		}
+		_ = e.enter(ctx, lateRows)
 		e.copying.Lock()
 		// Passive: it waits for nobody and nobody waits for it.
 		log, err := checkpoint(c, "PASSIVE")
 		e.copying.Unlock()
 		if err == nil && log*pageSize > e.walLimit {
-			ctx := context.Background()
 			release := e.holdQuestions(questionPatience)
 			_ = e.write(ctx, func(w *writer) error { return e.truncateLog(ctx, w) })
 			release()
 		}
 	}
+}
+
+// settleDown enters all late results and empties the log, unless there were changes since it was last called, which it
+// notes.
+func (e *Engine) settleDown(ctx context.Context, noted *int64) error {
+	idle := false
+	err := e.write(ctx, func(w *writer) error {
+		idle, *noted = w.changes == *noted, w.changes
+		return nil
+	})
+	if err == nil && idle {
+		err = e.enter(ctx, 0)
+	}
+	if err != nil || !idle {
+		return err
+	}
+	return e.write(ctx, func(w *writer) error {
+		if *noted = w.changes; w.truncated == w.changes {
+			return nil
+		}
+		return e.truncateLog(ctx, w)
+	})
 }
 
 // checkpoint copies the log and returns the number of pages in it.

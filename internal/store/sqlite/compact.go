@@ -27,7 +27,7 @@ FROM event WHERE cluster = ? AND revision = ?`
 	// Ranges of tidySlice rows; result_verdict, result_subject and report_scope.
 	selectVerdicts = "SELECT id FROM verdict WHERE cluster = ? AND id > ? ORDER BY id LIMIT ?"
 	deleteVerdict  = `DELETE FROM verdict WHERE cluster = ?1 AND id = ?2
-AND NOT EXISTS (SELECT 1 FROM result INDEXED BY result_verdict WHERE cluster = ?1 AND verdict = ?2)`
+AND NOT EXISTS (SELECT 1 FROM result INDEXED BY result_verdict WHERE cluster = ?1 AND verdict = ?2 AND late = 0)`
 	selectSubjects = "SELECT id FROM subject WHERE cluster = ? AND id > ? ORDER BY id LIMIT ?"
 	deleteSubject  = `DELETE FROM subject WHERE cluster = ?1 AND id = ?2
 AND NOT EXISTS (SELECT 1 FROM result INDEXED BY result_subject WHERE cluster = ?1 AND subject = ?2 AND subject IS NOT NULL)
@@ -43,9 +43,11 @@ const (
 	// transaction, and tidySlices how many transactions a call of Tidy does.
 	tidySlice  = 1000
 	tidySlices = 4
-	// vacuumPages are given back to the file system at a time, when more than one page in vacuumShare is free.
-	vacuumPages = 2000
-	vacuumShare = 8
+	// vacuumPages are given back to the file system at a time, and that vacuumSlices times a call, when more than one
+	// page in vacuumShare is free.
+	vacuumPages  = 2000
+	vacuumSlices = 64
+	vacuumShare  = 8
 )
 
 // Compact implements engine.Engine. The mark is committed before the first event goes, so that no reader finds a hole.
@@ -170,8 +172,6 @@ func (s *snapshot) bisect(beyond func(*sums) bool) (engine.Revision, error) {
 type tidyCursor struct {
 	started            bool
 	verdicts, subjects int64
-	// changes is writer.changes at the end of the last call.
-	changes int64
 }
 
 // Tidy implements engine.Engine.
@@ -185,6 +185,9 @@ func (e *Engine) Tidy(ctx context.Context) error {
 		err = e.sweep(ctx)
 	}
 	if err == nil {
+		err = e.enter(ctx, 0)
+	}
+	if err == nil {
 		err = e.tidyDropped(ctx)
 	}
 	for range tidySlices {
@@ -195,8 +198,11 @@ func (e *Engine) Tidy(ctx context.Context) error {
 	if err == nil {
 		err = e.write(ctx, e.tidyTally)
 	}
-	if err == nil {
-		err = e.write(ctx, func(w *writer) error { return e.shrink(ctx, w) })
+	for i, more := 0, true; err == nil && more && i < vacuumSlices; i++ {
+		err = e.write(ctx, func(w *writer) (err error) {
+			more, err = e.shrink(w)
+			return err
+		})
 	}
 	return classify("tidy", err)
 }
@@ -205,7 +211,7 @@ func (e *Engine) Tidy(ctx context.Context) error {
 // while another process had the database, or in numbers that were not remembered.
 func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
 	if !w.tidy.started {
-		w.tidy = tidyCursor{started: true, verdicts: int64(rand.Uint64()), subjects: int64(rand.Uint64()), changes: -1}
+		w.tidy = tidyCursor{started: true, verdicts: int64(rand.Uint64()), subjects: int64(rand.Uint64())}
 	}
 	verdicts, err := e.walk(ctx, w, selectVerdicts, &w.tidy.verdicts)
 	if err != nil {
@@ -215,7 +221,7 @@ func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	return e.remove(w, verdicts, subjects)
+	return e.remove(ctx, w, verdicts, subjects)
 }
 
 // walk returns the next few ids of a round, and moves its cursor behind them.
@@ -235,28 +241,21 @@ func (e *Engine) walk(ctx context.Context, w *writer, query string, cursor *int6
 	return ids, nil
 }
 
-// shrink gives free pages back, and the log as well when nothing was written since the last call.
-func (e *Engine) shrink(ctx context.Context, w *writer) error {
+// shrink gives some free pages back, and reports whether there are more to give.
+func (e *Engine) shrink(w *writer) (more bool, err error) {
 	free, err := w.conn.pragmaNumber("PRAGMA freelist_count")
 	if err != nil {
-		return err
+		return false, err
 	}
 	pages, err := w.conn.pragmaNumber("PRAGMA page_count")
-	if err != nil {
-		return err
+	if err != nil || free <= pages/vacuumShare {
+		return false, err
 	}
-	if free > pages/vacuumShare {
-		if _, err := w.conn.pragma(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages)); err != nil {
-			return err
-		}
-		e.wrote(w, free, 0)
+	if _, err := w.conn.pragma(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages)); err != nil {
+		return false, err
 	}
-	idle := w.changes == w.tidy.changes
-	w.tidy.changes = w.changes
-	if !idle || w.truncated == w.changes {
-		return nil
-	}
-	return e.truncateLog(ctx, w)
+	e.wrote(w, min(free, vacuumPages), 0)
+	return free > vacuumPages, nil
 }
 
 // dropSubject remembers a subject that was referred to: an int64 or nil.
@@ -294,7 +293,7 @@ func (e *Engine) tidyDropped(ctx context.Context) error {
 		err := e.write(ctx, func(w *writer) error {
 			verdicts, subjects := w.dropped.TakeVerdicts(tidySlice), w.dropped.TakeSubjects(tidySlice)
 			more = w.dropped.Len() > 0
-			return e.remove(w, verdicts, subjects)
+			return e.remove(ctx, w, verdicts, subjects)
 		})
 		if err != nil {
 			return err
@@ -305,11 +304,16 @@ func (e *Engine) tidyDropped(ctx context.Context) error {
 
 // remove removes those of some verdicts and subjects that nothing refers to, in one transaction. Nobody
 // else writes meanwhile, so nothing can start to use them.
-func (e *Engine) remove(w *writer, verdicts, subjects []int64) error {
+func (e *Engine) remove(ctx context.Context, w *writer, verdicts, subjects []int64) error {
 	if len(verdicts)+len(subjects) == 0 {
 		return nil
 	}
 	removed := int64(0)
+	for w.lag.rows > 0 { // They have verdicts that the index doesn't know to be used.
+		if _, err := e.enterSlice(ctx, w); err != nil {
+			return err
+		}
+	}
 	err := w.transaction(func() error {
 		for _, part := range []struct {
 			ids       []int64

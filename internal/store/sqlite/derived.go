@@ -27,7 +27,8 @@ VALUES (?, ?, ` + placeholders(engine.SubjectColumns) + ") ON CONFLICT (cluster,
 const (
 	deleteReport = "DELETE FROM report WHERE cluster = ? AND object = ? RETURNING scope"
 
-	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds, ordinal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	insertResult = "INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds, ordinal, late) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds, ordinal, late) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
 ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, seconds, ordinal)
 = (excluded.idx, excluded.verdict, excluded.subject, excluded.seconds, excluded.ordinal)`
 	selectResults = "SELECT idx, verdict, subject, seconds, ordinal FROM result WHERE cluster = ? AND object = ? ORDER BY position"
@@ -174,8 +175,7 @@ func (c *change) deriveResults(d derivation) error {
 			c.writer.dropped.Verdict(old[i].verdict)
 			c.writer.dropSubject(old[i].subject)
 		}
-		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.object, int64(i), r.index, r.verdict, r.subject, r.seconds, r.ordinal)
-		if err != nil {
+		if err := c.writeResult(d, int64(i), r); err != nil {
 			return err
 		}
 	}
@@ -189,6 +189,17 @@ func (c *change) deriveResults(d derivation) error {
 	}
 	c.total(d.resource).results += int64(len(wanted) - len(old))
 	return nil
+}
+
+// writeResult writes a row of an object. Those of a new one are late.
+func (c *change) writeResult(d derivation, position int64, r result) error {
+	if !d.fresh || d.object <= c.writer.lag.indexed {
+		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.object, position, r.index, r.verdict, r.subject, r.seconds, r.ordinal)
+		return err
+	}
+	c.writer.lag.rows++
+	_, err := c.conn.exec(insertResult, c.engine.cluster, d.object, position, r.index, r.verdict, r.subject, r.seconds, r.ordinal, int64(1))
+	return err
 }
 
 // verdict stores a verdict unless it is stored, and returns its id.

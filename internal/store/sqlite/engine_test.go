@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
@@ -25,6 +26,31 @@ func TestMain(m *testing.M) {
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	enginetest.Run(t, target)
+}
+
+// TestNothingLate runs the suite with all results entered into the index of verdicts after each commit: otherwise nearly
+// all are late.
+func TestNothingLate(t *testing.T) {
+	testkit.Full(t)
+	t.Parallel()
+	enginetest.Run(t, enginetest.Target{New: func(t testing.TB) enginetest.Open {
+		path := filepath.Join(t.TempDir(), "docket.db")
+		return func(t testing.TB, cluster string) enginetest.Engine {
+			t.Helper()
+			return entering{open(t, sqlite.Options{Path: path, Cluster: cluster})}
+		}
+	}})
+}
+
+// entering is an engine without late results.
+type entering struct{ *sqlite.Engine }
+
+func (e entering) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
+	batch, err := e.Engine.Commit(ctx, ops)
+	if err == nil {
+		err = e.EnterLate(context.WithoutCancel(ctx))
+	}
+	return batch, err
 }
 
 // TestLargeReports runs the suite with each report taken for a large one.

@@ -159,3 +159,12 @@ func (e *Engine) HoldReaders() (release func()) {
 		}
 	}
 }
+
+// EnterLate enters all late results into the index of verdicts.
+func (e *Engine) EnterLate(ctx context.Context) error { return e.enter(ctx, 0) }
+
+// SettleDown does what an idle engine does when it has noted that it is idle.
+func (e *Engine) SettleDown(ctx context.Context) error {
+	noted := int64(-1)
+	return errors.Join(e.settleDown(ctx, &noted), e.settleDown(ctx, &noted))
+}

@@ -190,7 +190,7 @@ func (e *Engine) start(ctx context.Context, options Options) error {
 	if err := e.join(ctx, w, options); err != nil {
 		return classify("open "+options.Path, err)
 	}
-	if err := e.makeTally(ctx, w); err != nil {
+	if err := errors.Join(w.readLag(ctx, e), e.makeTally(ctx, w)); err != nil {
 		return classify("open "+options.Path, err)
 	}
 	if err := errors.Join(e.readers.open(options, options.Readers), e.urgent.open(options, urgentReaders)); err != nil {

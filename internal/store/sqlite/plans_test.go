@@ -50,6 +50,7 @@ func statements(t *testing.T) map[string]string {
 		"addTally": addTally, "selectVerdict": selectVerdict, "insertOutcome": insertOutcome, "selectPlace": selectPlace,
 		"countVerdicts": countVerdicts, "deleteEmpty": deleteEmpty, "deleteOutcomes": deleteOutcomes,
 		"isTallied": isTallied, "markTallied": markTallied,
+		"selectIndexed": selectIndexed, "markIndexed": markIndexed, "selectSlice": selectSlice, "enterLate": enterLate,
 		"selectVerdicts": selectVerdicts, "deleteVerdict": deleteVerdict,
 		"selectSubjects": selectSubjects, "deleteSubject": deleteSubject,
 	}
@@ -107,7 +108,9 @@ func questionStatements() map[string]string {
 	for name, f := range map[string]*engine.Filter{
 		"Verdict": fails, "Report": engine.Equal(engine.FieldReportUID, "n"), "Seconds": {Operator: engine.LessThan, Field: engine.FieldSeconds},
 	} {
-		add("questionFew"+name, func(t *question) { t.addSelective(waysTo[f.Parts()], 1, f, 1) })
+		for i, way := range waysTo[f.Parts()] {
+			add(fmt.Sprint("questionFew", name, i), func(t *question) { t.addSelective(way, 1, f, 1) })
+		}
 	}
 	for name, f := range map[string]*engine.Filter{
 		"Kind": pods, "Name": engine.Equal(engine.FieldSubjectName, "n"), "UID": engine.Equal(engine.FieldSubjectUID, "n"),
@@ -134,7 +137,7 @@ var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "deleteEmpt
 var wholeTables = []string{
 	"questionPage", "questionPageByEntries", "questionAllResults", "questionVerdicts", "questionAllVerdicts", "questionPlaces", "questionCounters",
 	"orderedAllResults",
-	"questionFewVerdict", "questionSubjectsKind", "questionFewReport", "questionFewSeconds",
+	"questionFewVerdict0", "questionSubjectsKind", "questionFewReport0", "questionFewSeconds0",
 }
 
 // TestPlans: each statement goes by the index that is named above it. The golden

@@ -53,7 +53,6 @@ const (
 	// Primary key of object, and large_created.
 	selectRowsOf = `SELECT coalesce((SELECT l.object FROM large AS l INDEXED BY large_created WHERE l.cluster = o.cluster AND l.created = o.created),
 o.created) FROM object AS o WHERE o.cluster = ? AND o.resource = ? AND o.key = ?`
-	insertResult = "INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds, ordinal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 // large is a row of table large: the number that the rows of a report are under, and how many there are.
@@ -213,7 +212,7 @@ func (c *change) stageRow(object int64, row stagedRow) error {
 	if _, _, err := c.outcome(row.verdict); err != nil {
 		return err
 	}
-	_, err := c.conn.exec(insertResult, c.engine.cluster, object, row.position, row.index, row.verdict, row.subject, row.seconds, row.ordinal)
+	_, err := c.conn.exec(insertResult, c.engine.cluster, object, row.position, row.index, row.verdict, row.subject, row.seconds, row.ordinal, int64(0))
 	return err
 }
 

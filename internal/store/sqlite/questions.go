@@ -204,11 +204,14 @@ func (s *resultReader) Selective(_ context.Context, part engine.Part, condition 
 	if part == engine.PartSubject {
 		return s.selectiveAbout(condition, namespace, limit)
 	}
-	sql := newQuestion()
-	sql.addSelective(waysTo[part], s.cluster, condition.Filter, limit+1)
-	found, err := s.reportPlaces(sql)
-	if err != nil || len(found) > limit {
-		return nil, false, err
+	var found []engine.ReportPlace
+	for _, way := range waysTo[part] {
+		sql := newQuestion()
+		sql.addSelective(way, s.cluster, condition.Filter, limit+1-len(found))
+		more, err := s.reportPlaces(sql)
+		if found = append(found, more...); err != nil || len(found) > limit {
+			return nil, false, err
+		}
 	}
 	return found, true, nil
 }

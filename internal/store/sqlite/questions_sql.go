@@ -71,11 +71,14 @@ func (t *question) whereCounted(cluster int64, counted *engine.Filter) {
 // Ways to the reports of results, by what is known of these: each table of a way is looked up by an index that has
 // what the table before it has. The first one is read as a whole.
 var (
-	waysTo = map[engine.Part]string{
-		engine.PartVerdict: "verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id " + reportOfResult +
-			" WHERE v.cluster = ",
-		engine.PartReport:  "report AS r WHERE r.cluster = ",
-		engine.PartSeconds: "report AS r CROSS JOIN result AS x ON x.cluster = r.cluster AND x.object = r.object WHERE r.cluster = ",
+	waysTo = map[engine.Part][]string{
+		engine.PartVerdict: {
+			"verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id AND x.late = 0 " +
+				reportOfResult + " WHERE v.cluster = ",
+			lateResults + " CROSS JOIN verdict AS v ON v.cluster = x.cluster AND v.id = x.verdict " + reportOfResult + " WHERE i.cluster = ",
+		},
+		engine.PartReport:  {"report AS r WHERE r.cluster = "},
+		engine.PartSeconds: {"report AS r CROSS JOIN result AS x ON x.cluster = r.cluster AND x.object = r.object WHERE r.cluster = "},
 	}
 
 	// Parameter ?1 is a list of the numbers of subjects in JSON, ?2 the cluster.
@@ -84,6 +87,9 @@ var (
 		"report AS r INDEXED BY report_scope ON r.cluster = ?2 AND r.scope = w.value",
 	}
 )
+
+// lateResults are the results x of a cluster i that the index of verdicts does not have yet.
+const lateResults = "revision AS i CROSS JOIN result AS x ON x.cluster = i.cluster AND x.object > i.indexed AND x.late = 1"
 
 // everywhere are all reports r with their results x.
 const everywhere = "report AS r CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object"
@@ -173,8 +179,10 @@ func (t *question) addRows(cluster int64, windows string, condition questions.Co
 	t.WriteString(" WHERE 1")
 	t.whereVerdict(verdicts, messages)
 	if how == byEntries {
-		t.WriteString(" AND " + numberOfRows + " IN (SELECT y.object FROM result AS y INDEXED BY result_verdict WHERE y.cluster = ?2 AND ")
+		t.WriteString(" AND " + numberOfRows + " IN (SELECT y.object FROM result AS y INDEXED BY result_verdict WHERE y.cluster = ?2 AND y.late = 0 AND ")
 		t.oneOf("y", verdicts)
+		t.WriteString(" UNION ALL SELECT x.object FROM " + lateResults + " WHERE i.cluster = ?2 AND ")
+		t.oneOf("x", verdicts)
 		t.WriteString(")")
 	}
 	if condition.Subject != nil {
@@ -319,13 +327,16 @@ func (t *question) addFirst(cluster int64, windows string, of *engine.OrderQuery
 }
 
 // addVerdictCounts selects the numbers of results of the verdicts that meet a condition: of all reports, by the index
-// of verdicts alone. The rows of a large report may be there without it, and have numbers below 0.
+// of verdicts, and the late results. The rows of a large report may be there without it, and have numbers below 0.
 func (t *question) addVerdictCounts(cluster int64, verdicts *engine.Filter) {
 	t.Args = append(t.Args, "", cluster)
-	t.WriteString("WITH counts AS MATERIALIZED (SELECT x.verdict, count(*) FROM result AS x INDEXED BY result_verdict WHERE x.cluster = ?2")
+	t.WriteString("WITH counts AS MATERIALIZED (SELECT verdict, sum(results) FROM (" +
+		"SELECT x.verdict, count(*) AS results FROM result AS x INDEXED BY result_verdict WHERE x.cluster = ?2 AND x.late = 0")
 	t.whereVerdict(verdicts, nil)
-	t.WriteString(" AND (x.object > 0 OR EXISTS (SELECT 1 FROM report AS r WHERE r.cluster = ?2 AND r.object = x.object))" +
-		" GROUP BY x.verdict) SELECT * FROM counts")
+	t.WriteString(" AND (x.object > 0 OR EXISTS (SELECT 1 FROM report AS r WHERE r.cluster = ?2 AND r.object = x.object)) GROUP BY x.verdict" +
+		" UNION ALL SELECT x.verdict, count(*) FROM " + lateResults + " WHERE i.cluster = ?2")
+	t.whereVerdict(verdicts, nil)
+	t.WriteString(" GROUP BY x.verdict) GROUP BY verdict) SELECT * FROM counts")
 }
 
 // addValues selects some columns of the rows of a table.

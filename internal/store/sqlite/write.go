@@ -62,6 +62,8 @@ type writer struct {
 	lowest int64
 	// uncopied is about what the log grew since the checkpointer was woken.
 	uncopied int64
+	// lag is what the index of verdicts lacks.
+	lag lag
 }
 
 func (w *writer) close() error {

@@ -20,7 +20,9 @@ CREATE TABLE revision (
     min_writer    INTEGER NOT NULL DEFAULT 0, -- the oldest format that may still be written
     -- The revision that tally is as of. After a change by something that doesn't keep tally it is another one; this is
     -- noticed when the database is opened, and everything is counted.
-    tallied       INTEGER NOT NULL DEFAULT 0
+    tallied       INTEGER NOT NULL DEFAULT 0,
+    -- Late results are those of later objects only.
+    indexed       INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Names of key spaces, such as "/wgpolicyk8s.io/policyreports/".
@@ -133,11 +135,13 @@ CREATE TABLE result (
     subject  INTEGER,          -- subject.id; null for report.scope
     seconds  INTEGER NOT NULL, -- Unix time; 0 for none
     ordinal  INTEGER NOT NULL DEFAULT 0, -- how many before it in the report have the same subject, source, policy and rule
+    late     INTEGER NOT NULL, -- 1: result_verdict does not have it yet
     PRIMARY KEY (cluster, object, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX result_subject ON result (cluster, subject) WHERE subject IS NOT NULL;
--- The subject lets questions count and find subjects without touching the table.
-CREATE INDEX result_verdict ON result (cluster, verdict, subject);
+-- The subject lets questions count and find subjects without touching the table. Results of new objects are late: they
+-- are entered many at once, docs/adr/0059-late-index.md.
+CREATE INDEX result_verdict ON result (cluster, verdict, subject) WHERE late = 0;
 
 -- What many results share. The id is a hash of the other columns.
 CREATE TABLE verdict (
@@ -242,6 +246,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
 -- the names back.
 --
 -- Results of a large report are there when their report is: EXISTS looks for it.
+--
+-- Late results have a branch of their own, so that the others can use the index of verdicts: they are few.
 CREATE VIEW policy_results AS
 SELECT
     cluster.name                AS cluster,
@@ -272,6 +278,7 @@ LEFT JOIN cluster ON cluster.id = result.cluster
 LEFT JOIN report ON report.cluster = result.cluster AND report.object = result.object
 LEFT JOIN subject ON subject.cluster = result.cluster AND subject.id = result.subject
 WHERE result.subject IS NOT NULL
+    AND result.late = 0
     AND (result.object > 0 OR EXISTS (SELECT 1 FROM report WHERE report.cluster = result.cluster AND report.object = result.object))
 UNION ALL
 SELECT
@@ -302,7 +309,39 @@ JOIN verdict ON verdict.cluster = result.cluster AND verdict.id = result.verdict
 LEFT JOIN cluster ON cluster.id = result.cluster
 JOIN report ON report.cluster = result.cluster AND report.object = result.object
 LEFT JOIN subject ON subject.cluster = result.cluster AND subject.id = report.scope
-WHERE result.subject IS NULL;
+WHERE result.subject IS NULL
+    AND result.late = 0
+UNION ALL
+SELECT
+    cluster.name,
+    report.namespace,
+    report.kind,
+    report.name,
+    report.uid,
+    result.idx,
+    verdict.source,
+    verdict.policy,
+    verdict.rule,
+    verdict.category,
+    verdict.severity,
+    verdict.result,
+    verdict.scored,
+    subject.api_version,
+    subject.kind,
+    subject.namespace,
+    subject.name,
+    subject.uid,
+    replace(replace(replace(verdict.message,
+        char(1), coalesce(subject.name, '')), char(2), coalesce(subject.namespace, '')), char(3), coalesce(subject.uid, '')),
+    strftime('%Y-%m-%dT%H:%M:%SZ', nullif(result.seconds, 0), 'unixepoch'),
+    nullif(verdict.properties, '')
+FROM revision
+CROSS JOIN result ON result.cluster = revision.cluster AND result.object > revision.indexed
+JOIN verdict ON verdict.cluster = result.cluster AND verdict.id = result.verdict
+LEFT JOIN cluster ON cluster.id = result.cluster
+JOIN report ON report.cluster = result.cluster AND report.object = result.object
+LEFT JOIN subject ON subject.cluster = result.cluster AND subject.id = coalesce(result.subject, report.scope)
+WHERE result.late = 1;
 
 CREATE VIEW policy_report_summaries AS
 SELECT
@@ -342,11 +381,19 @@ SELECT
     verdict.scored   AS scored,
     replace(replace(replace(verdict.message,
         char(1), '{name}'), char(2), '{namespace}'), char(3), '{uid}') AS message,
-    (SELECT count(*) FROM result WHERE result.cluster = verdict.cluster AND result.verdict = verdict.id
+    coalesce(late.results, 0) + (SELECT count(*) FROM result
+        WHERE result.cluster = verdict.cluster AND result.verdict = verdict.id AND result.late = 0
         AND (result.object > 0 OR EXISTS (SELECT 1 FROM report WHERE report.cluster = result.cluster AND report.object = result.object))) AS results
 FROM verdict
 LEFT JOIN cluster ON cluster.id = verdict.cluster
-WHERE EXISTS (SELECT 1 FROM result WHERE result.cluster = verdict.cluster AND result.verdict = verdict.id
+LEFT JOIN (
+    SELECT result.cluster, result.verdict, count(*) AS results
+    FROM revision CROSS JOIN result ON result.cluster = revision.cluster AND result.object > revision.indexed
+    WHERE result.late = 1
+    GROUP BY result.cluster, result.verdict
+) AS late ON late.cluster = verdict.cluster AND late.verdict = verdict.id
+WHERE late.results > 0 OR EXISTS (SELECT 1 FROM result
+    WHERE result.cluster = verdict.cluster AND result.verdict = verdict.id AND result.late = 0
     AND (result.object > 0 OR EXISTS (SELECT 1 FROM report WHERE report.cluster = result.cluster AND report.object = result.object)));
 
 -- The same as a count over policy_results. Where tally is out of date everything is counted.
