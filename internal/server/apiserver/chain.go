@@ -19,6 +19,7 @@ import (
 func (c CompletedConfig) buildChain(held *holds) {
 	limits := newBodyLimits(c.Generic.MaxRequestBodyBytes, c.RequestBytesInFlight)
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		handler = withCompression(handler)
 		// After authentication and authorization: strangers can't take the place of users.
 		if held != nil {
 			handler = held.wrap(handler)
