@@ -27,6 +27,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cluster/policies"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
 )
@@ -61,7 +62,7 @@ func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
 	if r.kubernetes, err = kubernetes.NewForConfig(m.config); err != nil {
 		return nil, err
 	}
-	if r.client, err = dynamic.NewForConfig(m.config); err != nil {
+	if r.client, err = source.NewClient(m.config); err != nil {
 		return nil, err
 	}
 	short := rest.CopyConfig(m.config)

@@ -20,6 +20,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/cache/contextcache"
 	"github.com/docket-project/docket/controller/internal/cache/objects"
 	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
 	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/cli"
@@ -66,7 +67,7 @@ func (in *Input) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, prefixed("--kubeconfig", err)
 	}
-	client, err := dynamic.NewForConfig(config)
+	client, err := source.NewClient(config)
 	if err != nil {
 		return nil, prefixed("--kubeconfig", err)
 	}
