@@ -41,7 +41,7 @@ func (e *existing) load(ctx context.Context) error {
 				if !e.shards.Owns(object.GetNamespace()) {
 					return nil
 				}
-				return e.read(source.api, k, object)
+				return e.read(source.api, object)
 			})
 			if source.api != e.plan.layout.options.API && apierrors.IsNotFound(err) {
 				continue // The server does not have that API.
@@ -73,8 +73,8 @@ func otherAPI(api API) API {
 }
 
 // read takes a report that the server has.
-func (e *existing) read(api API, k kind, object report.Accessor) error {
-	sum, err := hashOf(k, object)
+func (e *existing) read(api API, object report.Accessor) error {
+	sum, err := hashOf(object)
 	if err != nil {
 		return err
 	}

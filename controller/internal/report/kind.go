@@ -61,15 +61,52 @@ func (k kind) empty() report.Accessor {
 // hash identifies everything in a report that is ours.
 type hash [sha256.Size]byte
 
-// hashOf returns the hash of the content of a report. It ignores what servers and others add to the metadata.
-func hashOf(k kind, object report.Accessor) (hash, error) {
-	data, err := json.Marshal(struct {
+// encoded is a report with everything but its type and metadata as JSON: what is large is encoded once, for both the
+// hash and a request.
+type encoded struct {
+	object  report.Accessor
+	content []byte
+}
+
+func encodeReport(object report.Accessor) (encoded, error) {
+	content, err := json.Marshal(object.GetContent())
+	if err != nil {
+		return encoded{}, fmt.Errorf("encode the report %s: %w", keyOf(object), err)
+	}
+	return encoded{object: object, content: content}, nil
+}
+
+// hash ignores what servers and others add to the metadata.
+func (e encoded) hash() (hash, error) {
+	head, err := json.Marshal(struct {
 		Namespace, Name     string
 		Labels, Annotations map[string]string
-		Content             any
-	}{object.GetNamespace(), object.GetName(), keepOurs(object.GetLabels()), keepOurs(object.GetAnnotations()), object.GetContent()})
+	}{e.object.GetNamespace(), e.object.GetName(), keepOurs(e.object.GetLabels()), keepOurs(e.object.GetAnnotations())})
 	if err != nil {
-		return hash{}, fmt.Errorf("encode %s %s/%s: %w", k.name, object.GetNamespace(), object.GetName(), err)
+		return hash{}, fmt.Errorf("encode the metadata of the report %s: %w", keyOf(e.object), err)
 	}
-	return sha256.Sum256(data), nil
+	return sha256.Sum256(append(head, e.content...)), nil
+}
+
+// request returns the whole report, with the metadata that it has now. Its content must not be empty.
+func (e encoded) request(k kind) ([]byte, error) {
+	head, err := json.Marshal(struct {
+		metav1.TypeMeta `json:",inline"`
+
+		Metadata metav1.Object `json:"metadata"`
+	}{k.typeMeta(), e.object.(metav1.ObjectMetaAccessor).GetObjectMeta()})
+	if err != nil {
+		return nil, fmt.Errorf("encode the metadata of the report %s: %w", keyOf(e.object), err)
+	}
+	head[len(head)-1] = ',' // Instead of the closing brace.
+	return append(head, e.content[1:]...), nil
+}
+
+// hashOf returns the hash of a report.
+func hashOf(object report.Accessor) (hash, error) {
+	e, err := encodeReport(object)
+	if err != nil {
+		return hash{}, err
+	}
+	return e.hash()
 }

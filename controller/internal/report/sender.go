@@ -5,7 +5,6 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -140,7 +139,7 @@ func (s *sender) readStored(ctx context.Context, rs *reportState) error {
 		s.plan.mark(rs.missing) // Ours no longer exists; put finds the other one.
 		return nil
 	}
-	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
+	sum, err := hashOf(object)
 	if err != nil {
 		return err
 	}
@@ -151,7 +150,11 @@ func (s *sender) readStored(ctx context.Context, rs *reportState) error {
 // put writes a report, unless the server has it already. It asks for another round if somebody else has
 // changed the report meanwhile.
 func (s *sender) put(ctx context.Context, rs *reportState, object report.Accessor) (again bool, err error) {
-	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
+	encoded, err := encodeReport(object)
+	if err != nil {
+		return false, err
+	}
+	sum, err := encoded.hash()
 	if err != nil {
 		return false, err
 	}
@@ -165,9 +168,9 @@ func (s *sender) put(ctx context.Context, rs *reportState, object report.Accesso
 		object.SetResourceVersion(rs.ResourceVersion)
 		rs.foreign.addTo(object)
 	}
-	data, err := json.Marshal(object)
+	data, err := encoded.request(kindOf(rs.key.api, rs.key.namespace != ""))
 	if err != nil {
-		return false, fmt.Errorf("encode the report: %w", err)
+		return false, err
 	}
 	begin := s.plan.clock.Now()
 	id, err := call(ctx, rs.key.api, rs.key.reportKey, data)
