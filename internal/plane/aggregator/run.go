@@ -235,6 +235,7 @@ func (a *Aggregator) PrepareRun() (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
+	a.openAPIV3.Definitions = nil // Nobody needs them after this.
 	a.v3 = openapiv3.NewAggregationController(v3)
 	if a.documents, err = newDocuments(a.registry, v2, v3); err != nil {
 		return Prepared{}, err

@@ -21,6 +21,7 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
+	"k8s.io/kube-openapi/pkg/handler3"
 
 	resultsv1alpha1 "github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/plane/aggregator"
@@ -57,6 +58,7 @@ type Server struct {
 	config     Config
 	reports    *apiserver.Server
 	custom     *apiextensionsserver.CustomResourceDefinitions
+	shrink     func(*handler3.OpenAPIService) // For the OpenAPI documents of custom, once they are made.
 	aggregator *aggregator.Aggregator
 }
 
@@ -89,7 +91,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 func (s *Server) chain(checks *owners) error {
 	storage := s.reports.ObjectsGetter
 	var err error
-	if s.custom, err = newCustom(s.copyOfConfig(), storage, s.reports.Generic); err != nil {
+	if s.custom, s.shrink, err = newCustom(s.copyOfConfig(), storage, s.reports.Generic); err != nil {
 		return fmt.Errorf("custom resources: %w", err)
 	}
 	small, err := s.newCore(storage)
@@ -144,7 +146,7 @@ func (s *Server) newCore(storage func(runtime.Codec) generic.RESTOptionsGetter) 
 		return nil, err
 	}
 	reviews := core.Reviews{Authorizer: config.Authorization.Authorizer, Rules: s.config.Rules, Tokens: s.config.Tokens}
-	return server, core.Install(server, storage, reviews)
+	return server, core.Install(server, config, storage, reviews)
 }
 
 // reportLocals are the group versions of what the server of reports keeps, before those of custom resources

@@ -16,6 +16,9 @@ import (
 	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kube-openapi/pkg/handler3"
+
+	"github.com/docket-project/docket/internal/reports/openapidoc"
 )
 
 // newNotFound returns the end of the chain. Until everything is known to be served it
@@ -25,8 +28,9 @@ func newNotFound(config *genericapiserver.RecommendedConfig) genericapiserver.De
 		notfoundhandler.New(config.Serializer, genericfilters.NoMuxAndDiscoveryIncompleteKey))
 }
 
-// newCustom returns the server of CustomResourceDefinitions and of their objects.
-func newCustom(config *genericapiserver.RecommendedConfig, storage func(runtime.Codec) generic.RESTOptionsGetter, next genericapiserver.DelegationTarget) (*apiextensionsserver.CustomResourceDefinitions, error) {
+// newCustom returns the server of CustomResourceDefinitions and of their objects, and what to call with its OpenAPI
+// documents.
+func newCustom(config *genericapiserver.RecommendedConfig, storage func(runtime.Codec) generic.RESTOptionsGetter, next genericapiserver.DelegationTarget) (*apiextensionsserver.CustomResourceDefinitions, func(*handler3.OpenAPIService), error) {
 	config.Serializer = apiextensionsserver.Codecs
 	config.RESTOptionsGetter = storage(apiextensionsserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion))
 	config.MergedResourceConfig = apiextensionsserver.DefaultAPIResourceConfigSource()
@@ -34,6 +38,7 @@ func newCustom(config *genericapiserver.RecommendedConfig, storage func(runtime.
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(apiextensionsopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(apiextensionsopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "Docket", "Docket"
+	shrink := openapidoc.Collect(config.OpenAPIV3Config)
 	complete := (&apiextensionsserver.Config{
 		GenericConfig: config,
 		ExtraConfig: apiextensionsserver.ExtraConfig{
@@ -43,5 +48,6 @@ func newCustom(config *genericapiserver.RecommendedConfig, storage func(runtime.
 			AuthResolverWrapper:  webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, config.TracerProvider),
 		},
 	}).Complete()
-	return complete.New(next)
+	server, err := complete.New(next)
+	return server, shrink, err
 }

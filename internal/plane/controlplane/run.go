@@ -41,6 +41,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
+	s.shrink(s.custom.GenericAPIServer.OpenAPIV3VersionedService)
 	emptier, err := namespaces.New(namespaces.Config{Client: s.client()})
 	if err != nil {
 		return errors.Join(err, s.Close())

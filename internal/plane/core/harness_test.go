@@ -65,7 +65,7 @@ func newTestServerAt(t *testing.T, now clock.WithTicker) *testServer {
 	testkit.NoError(t, Prepare(config))
 	server := testkit.Must(config.Complete().New("core-test", genericapiserver.NewEmptyDelegate()))(t)
 	reviews := Reviews{Authorizer: config.Authorization.Authorizer, Rules: config.RuleResolver, Tokens: authenticator.TokenFunc(whose)}
-	testkit.NoError(t, Install(server, objects.ObjectsGetter, reviews))
+	testkit.NoError(t, Install(server, config, objects.ObjectsGetter, reviews))
 	testkit.Run(t, "the server", func(ctx context.Context) error { return server.PrepareRun().RunWithContext(ctx) })
 	s := &testServer{config: client}
 	s.http = testkit.Must(rest.HTTPClientFor(client))(t)

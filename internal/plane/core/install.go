@@ -20,6 +20,7 @@ import (
 	"github.com/docket-project/docket/internal/plane/core/openapi"
 	"github.com/docket-project/docket/internal/plane/core/review"
 	"github.com/docket-project/docket/internal/reports/kinds"
+	"github.com/docket-project/docket/internal/reports/openapidoc"
 )
 
 // Reviews has what is needed to answer reviews.
@@ -46,21 +47,18 @@ func Prepare(config *genericapiserver.RecommendedConfig) error {
 		return err
 	}
 	namer := openapinamer.NewDefinitionNamer(versioned)
-	definitions, err := openapi.Definitions()
-	if err != nil {
-		return err
-	}
 	config.Serializer = serializer.NewCodecFactory(scheme)
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.Definitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.Definitions, namer)
+	config.SkipOpenAPIInstallation = true // Install does it.
 	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "Docket", "Docket"
 	return nil
 }
 
 // Install makes a server serve /api and the other groups of the core API. Its configuration
-// is one of [Prepare]. getter returns the storage of objects that are encoded with a codec,
+// is one that [Prepare] has changed. getter returns the storage of objects that are encoded with a codec,
 // which writes JSON. The server destroys the storages.
-func Install(server *genericapiserver.GenericAPIServer, getter func(runtime.Codec) generic.RESTOptionsGetter, reviews Reviews) error {
+func Install(server *genericapiserver.GenericAPIServer, config *genericapiserver.RecommendedConfig, getter func(runtime.Codec) generic.RESTOptionsGetter, reviews Reviews) error {
 	scheme, err := NewScheme()
 	if err != nil {
 		return err
@@ -88,6 +86,8 @@ func Install(server *genericapiserver.GenericAPIServer, getter func(runtime.Code
 	if err := server.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("install the groups of the core API: %w", err)
 	}
+	openapidoc.InstallV2(server, openapidoc.RoutesV2(server, config.OpenAPIConfig))
+	openapidoc.InstallV3(server, config.OpenAPIV3Config)
 	return nil
 }
 

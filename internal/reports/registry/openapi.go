@@ -5,43 +5,38 @@ package registry
 
 import (
 	"fmt"
-	"slices"
+	"maps"
 
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/routes"
+	"k8s.io/kube-openapi/pkg/cached"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/docket-project/docket/internal/reports/document"
+	"github.com/docket-project/docket/internal/reports/openapidoc"
 )
 
 // documents are the OpenAPI documents of a group, as kube-apiserver makes them of definitions.
 type documents struct {
-	v2 []*spec.Swagger
+	v2 func() ([]*spec.Swagger, error)
 	// v3 are those of each version, by its path.
 	v3 map[string]*spec3.OpenAPI
 }
 
 func newDocuments(served []Kind) (documents, error) {
 	parts := map[string][]*spec3.OpenAPI{}
-	d := documents{v3: map[string]*spec3.OpenAPI{}}
+	d := documents{v3: map[string]*spec3.OpenAPI{}, v2: func() ([]*spec.Swagger, error) { return documentsV2(served) }}
 	for _, kind := range served {
 		gv := kind.GroupVersion()
-		v2, err := builder.BuildOpenAPIV2(kind.definition, gv.Version, builder.Options{V2: true, IncludeSelectableFields: true})
-		if err != nil {
-			return d, fmt.Errorf("OpenAPI of %s: %w", kind.GroupResource(), err)
-		}
 		v3, err := builder.BuildOpenAPIV3(kind.definition, gv.Version, builder.Options{IncludeSelectableFields: true})
 		if err != nil {
 			return d, fmt.Errorf("OpenAPI of %s: %w", kind.GroupResource(), err)
 		}
-		v2.Definitions = handler.PruneDefaults(v2.Definitions)
-		d.v2 = append(d.v2, v2)
 		path := "apis/" + gv.String()
 		parts[path] = append(parts[path], v3)
 	}
@@ -53,6 +48,18 @@ func newDocuments(served []Kind) (documents, error) {
 		d.v3[path] = merged
 	}
 	return d, nil
+}
+
+func documentsV2(served []Kind) (all []*spec.Swagger, err error) {
+	for _, kind := range served {
+		document, err := builder.BuildOpenAPIV2(kind.definition, kind.GroupVersion().Version, builder.Options{V2: true, IncludeSelectableFields: true})
+		if err != nil {
+			return nil, fmt.Errorf("OpenAPI of %s: %w", kind.GroupResource(), err)
+		}
+		document.Definitions = handler.PruneDefaults(document.Definitions)
+		all = append(all, document)
+	}
+	return all, nil
 }
 
 // typeConverter returns what reads objects of the group for managed fields.
@@ -76,50 +83,65 @@ func (g *group) typeConverter() (managedfields.TypeConverter, error) {
 
 // openAPI publishes the documents of a server: those of its routes, and of groups that may change.
 type openAPI struct {
-	static *spec.Swagger
+	static cached.Value[*spec.Swagger]
 	v2     *handler.OpenAPIService
 	v3     *handler3.OpenAPIService
-	// paths are those of groups that are published.
-	paths []string
+	// published are the documents of groups, by their paths.
+	published map[string]*spec3.OpenAPI
 }
 
 func newOpenAPI(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config) *openAPI {
 	o := &openAPI{}
-	install := routes.OpenAPI{Config: config.OpenAPIConfig, V3Config: config.OpenAPIV3Config}
 	if config.OpenAPIConfig != nil {
-		o.v2, o.static = install.InstallV2(server.Handler.GoRestfulContainer, server.Handler.NonGoRestfulMux)
+		o.static = openapidoc.RoutesV2(server, config.OpenAPIConfig)
+		o.v2 = openapidoc.InstallV2(server, o.static)
 	}
 	if config.OpenAPIV3Config != nil {
-		o.v3 = install.InstallV3(server.Handler.GoRestfulContainer, server.Handler.NonGoRestfulMux)
+		o.v3 = openapidoc.InstallV3(server, config.OpenAPIV3Config)
 	}
 	return o
 }
 
 // set publishes the documents of all groups.
-func (o *openAPI) set(groups []documents) error {
-	var v2 []*spec.Swagger
-	var paths []string
+func (o *openAPI) set(groups []documents) {
+	published := map[string]*spec3.OpenAPI{}
+	var fresh []*spec3.OpenAPI
 	for _, of := range groups {
-		v2 = append(v2, of.v2...)
-		for path, document := range of.v3 {
-			paths = append(paths, path)
-			if o.v3 != nil {
+		maps.Copy(published, of.v3)
+	}
+	if o.v3 != nil {
+		for path, document := range published {
+			if o.published[path] != document {
 				o.v3.UpdateGroupVersion(path, document)
+				fresh = append(fresh, document)
 			}
 		}
-	}
-	for _, path := range o.paths {
-		if !slices.Contains(paths, path) && o.v3 != nil {
-			o.v3.DeleteGroupVersion(path)
+		for path := range o.published {
+			if published[path] == nil {
+				o.v3.DeleteGroupVersion(path)
+			}
 		}
+		openapidoc.KeepJSON(o.v3, fresh...)
 	}
-	o.paths = paths
-	if o.v2 == nil {
-		return nil
+	o.published = published
+	if o.v2 != nil {
+		o.v2.UpdateSpecLazy(openapidoc.Once(func() (*spec.Swagger, error) { return o.merged(groups) }))
 	}
-	merged, err := builder.MergeSpecs(o.static, v2...)
+}
+
+// merged is the document of version 2 of everything.
+func (o *openAPI) merged(groups []documents) (*spec.Swagger, error) {
+	static, _, err := o.static.Get()
 	if err != nil {
-		return fmt.Errorf("OpenAPI v2: %w", err)
+		return nil, err
 	}
-	return o.v2.UpdateSpec(merged)
+	var all []*spec.Swagger
+	for _, of := range groups {
+		documents, err := of.v2()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, documents...)
+	}
+	return builder.MergeSpecs(static, all...)
 }

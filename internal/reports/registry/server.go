@@ -117,7 +117,8 @@ func (s *Server) Serve(served []Kind) error {
 	}
 	names := slices.Sorted(maps.Keys(s.groups))
 	s.names.Store(&names)
-	return s.openAPI.set(s.documents())
+	s.openAPI.set(s.documents())
+	return nil
 }
 
 // sameKinds says whether the definitions of two kinds are the same.

@@ -18,17 +18,15 @@ import (
 var document []byte
 
 // Definitions returns the models of the groups of the core API, and those of the types
-// that each API server needs.
-func Definitions() (common.GetOpenAPIDefinitions, error) {
+// that each API server needs. The models are read at each call, since they are seldom needed and take 3 MB.
+func Definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	var models map[string]model
 	if err := json.Unmarshal(document, &models); err != nil {
-		return nil, fmt.Errorf("read the embedded OpenAPI models of Kubernetes' types: %w", err)
+		panic(fmt.Errorf("read the embedded OpenAPI models of Kubernetes' types: %w", err))
 	}
-	return func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-		definitions := generatedopenapi.GetOpenAPIDefinitions(ref)
-		for name := range models {
-			definitions[name] = models[name].definition(ref)
-		}
-		return definitions
-	}, nil
+	definitions := generatedopenapi.GetOpenAPIDefinitions(ref)
+	for name := range models {
+		definitions[name] = models[name].definition(ref)
+	}
+	return definitions
 }
