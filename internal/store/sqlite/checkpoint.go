@@ -27,7 +27,8 @@ const (
 	questionPatience = 5 * time.Second
 	// changeBytes is about what a report with 17 results adds to the log: 25 kB in a large batch, 90 kB alone.
 	changeBytes = 60 << 10
-	// idleTime without a change ends with an empty log and no late results.
+	// idleTime without a change, at most twice that, ends with an empty log and no late results, and without work, with
+	// connections that hold no memory.
 	idleTime = 5 * time.Second
 )
 
@@ -70,7 +71,7 @@ func (l *logCopies) wrote(w *writer, changes, bytes int64) {
 }
 
 // runCheckpointer enters late results and copies the log whenever it is asked, and when nothing has changed for a while,
-// until the engine closes. An error is of no consequence but a longer log, and slower questions: it is met again by the
+// until the engine closes; it also shrinks idle connections. An error is of no consequence but a longer log, and slower questions: it is met again by the
 // next commit, which reports it.
 func (e *Engine) runCheckpointer(c *conn) {
 	ctx := context.Background()
@@ -82,6 +83,7 @@ func (e *Engine) runCheckpointer(c *conn) {
 			return
 		case <-idle.C:
 			_ = e.settleDown(ctx, &changes)
+			e.shrinkIdle()
 			continue
 		case <-e.due:
 		}

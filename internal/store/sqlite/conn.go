@@ -20,6 +20,8 @@ type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
+	// used is for shrink.
+	used bool
 }
 
 // dataSource names a file so that no character of its path means anything.
@@ -63,6 +65,7 @@ const maxStatements = 256
 
 // prepare returns the statement of a query.
 func (c *conn) prepare(query string) (driver.Stmt, error) {
+	c.used = true
 	if stmt, ok := c.stmts[query]; ok {
 		return stmt, nil
 	}

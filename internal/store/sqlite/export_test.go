@@ -168,3 +168,17 @@ func (e *Engine) SettleDown(ctx context.Context) error {
 	noted := int64(-1)
 	return errors.Join(e.settleDown(ctx, &noted), e.settleDown(ctx, &noted))
 }
+
+// ShrinkIdle does what happens each idleTime, and returns how many statements connections have then.
+func (e *Engine) ShrinkIdle() (statements int) {
+	e.shrinkIdle()
+	for range e.urgent.count {
+		c := <-e.urgent.conns
+		statements += len(c.stmts)
+		e.urgent.conns <- c
+	}
+	w := <-e.writer
+	statements += len(w.conn.stmts)
+	e.writer <- w
+	return statements
+}

@@ -29,3 +29,21 @@ func TestUrgent(t *testing.T) {
 		t.Errorf("events: %v", err)
 	}
 }
+
+// TestShrinkIdle: connections give their memory back when nothing was asked of them for a while, and work on.
+func TestShrinkIdle(t *testing.T) {
+	t.Parallel()
+	e := testkit.Must(sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}))(t)
+	t.Cleanup(func() { _ = e.Close() })
+	for range 2 {
+		if _, err := e.State(t.Context()); err != nil {
+			t.Fatalf("the state: %v", err)
+		}
+		if e.ShrinkIdle() == 0 {
+			t.Error("a connection that was just used has no statements")
+		}
+		if n := e.ShrinkIdle(); n != 0 {
+			t.Errorf("idle connections keep %d statements", n)
+		}
+	}
+}
