@@ -74,6 +74,7 @@ func (l *compressedList) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		l.Header().Set("Content-Encoding", "gzip")
+		l.Header().Del("Content-Length")
 		l.Header().Add("Vary", "Accept-Encoding")
 		l.out.WriteHeader(l.status)
 		l.packed, _ = compressors.Get().(*gzip.Writer)
