@@ -42,7 +42,7 @@ const maxKnown = 1 << 16
 // holds because only this process writes, and because it is emptied when a transaction fails or rows are removed.
 type known struct {
 	verdicts, subjects map[int64]struct{}
-	// outcomes are the ids of what verdicts are counted by, by the verdicts' ids; those in stored are in the database, too.
+	// outcomes are the ids of what verdicts are counted by, by the verdicts' ids; those in stored are in the database.
 	outcomes map[int64]int64
 	stored   map[int64]struct{}
 }

@@ -28,8 +28,8 @@ func TestEngine(t *testing.T) {
 	enginetest.Run(t, target)
 }
 
-// TestNothingLate runs the suite with all results entered into the index of verdicts after each commit: otherwise nearly
-// all are late.
+// TestNothingLate runs the suite with all results entered into the index of verdicts after each commit: otherwise most
+// are late.
 func TestNothingLate(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()

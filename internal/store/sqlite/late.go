@@ -44,8 +44,8 @@ func (w *writer) readLag(ctx context.Context, e *Engine) (err error) {
 	return err
 }
 
-// enter enters late results if there are as many as a limit, in slices between which other writers get their turn, until
-// one finds no more.
+// enter enters late results if there are as many as a limit, in slices between which other writers get their turn,
+// until one finds no more.
 func (e *Engine) enter(ctx context.Context, limit int64) error {
 	for more := true; more; limit = 0 {
 		err := e.write(ctx, func(w *writer) (err error) {
