@@ -46,7 +46,11 @@ func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Obje
 	if err := r.versioner.PrepareObjectForStorage(obj); err != nil {
 		return fmt.Errorf("prepare the object for storage: %w", err)
 	}
-	data, op, err := r.op(ctx, engine.Create, r.rest(key), obj, ttl)
+	data, err := runtime.Encode(r.config.Codec, obj)
+	if err != nil {
+		return err
+	}
+	op, err := r.op(ctx, engine.Create, r.rest(key), data, ttl)
 	if err != nil {
 		return err
 	}
@@ -66,17 +70,10 @@ func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return r.answer(out, obj, data, op, outcome.Revision)
 }
 
-// op returns the change that writes an object, without what is derived from it, and the object's encoding.
-func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, object runtime.Object, ttl uint64) ([]byte, engine.Op, error) {
-	data, err := runtime.Encode(r.config.Codec, object)
-	if err != nil {
-		return nil, engine.Op{}, err
-	}
+// op returns the change that writes an object with an encoding, without what is derived from it.
+func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, data []byte, ttl uint64) (engine.Op, error) {
 	value, err := r.pack(ctx, key, data)
-	if err != nil {
-		return nil, engine.Op{}, err
-	}
-	return data, engine.Op{Kind: kind, Resource: r.resource, Key: key, Value: value, ExpiresAt: r.expiry(ttl)}, nil
+	return engine.Op{Kind: kind, Resource: r.resource, Key: key, Value: value, ExpiresAt: r.expiry(ttl)}, err
 }
 
 // answer puts what was written into out, and into the cache. written is the object that data is the encoding of.
@@ -162,6 +159,13 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 	if err := r.versioner.PrepareObjectForStorage(updated); err != nil {
 		return nil, fmt.Errorf("prepare the object for storage: %w", err)
 	}
+	data, err := runtime.Encode(r.config.Codec, updated)
+	if err != nil {
+		return nil, err
+	}
+	if !original.stale && original.revision != 0 && bytes.Equal(data, original.data) {
+		return nil, r.unchanged(destination, original)
+	}
 	var seconds uint64
 	if ttl != nil {
 		seconds = *ttl
@@ -170,12 +174,9 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 	if original.revision == 0 {
 		kind = engine.Create
 	}
-	data, op, err := r.op(ctx, kind, r.rest(key), updated, seconds)
+	op, err := r.op(ctx, kind, r.rest(key), data, seconds)
 	if err != nil {
 		return nil, err
-	}
-	if !original.stale && original.revision != 0 && bytes.Equal(data, original.data) {
-		return nil, r.unchanged(destination, original)
 	}
 	op.Expect = original.revision
 	if err := before.derive(&op, updated); err != nil {

@@ -136,7 +136,7 @@ func (l *EncodedList) encode(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := newListWriter(w, empty)
+	out := newListWriter(w, empty, l.size(empty))
 	for _, item := range l.items {
 		out.item(item)
 	}
@@ -154,6 +154,18 @@ func (l *EncodedList) encode(w io.Writer) error {
 		}
 	}
 	return out.end()
+}
+
+// size returns how many bytes the list takes, at most listBuffer.
+func (l *EncodedList) size(empty []byte) int {
+	if l.rest != nil {
+		return listBuffer
+	}
+	size := len(empty) + len("[]\n")
+	for i := 0; i < len(l.items) && size < listBuffer; i++ {
+		size += len(l.items[i]) + len(",")
+	}
+	return min(size, listBuffer)
 }
 
 // countingWriter knows what was written, and whether the reader has gone.

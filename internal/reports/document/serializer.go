@@ -191,7 +191,7 @@ func (l *List) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := newListWriter(w, empty)
+	out := newListWriter(w, empty, listBuffer)
 	var item []byte
 	for i := range l.Items {
 		if item, err = l.Items[i].stated().appendJSON(item[:0]); err != nil {
@@ -214,9 +214,10 @@ type listWriter struct {
 	err  error
 }
 
-// newListWriter begins a list, which is given without items: they come last in it.
-func newListWriter(w io.Writer, empty []byte) *listWriter {
-	l := &listWriter{out: bufio.NewWriterSize(w, listBuffer)}
+// newListWriter begins a list, which is given without items: they come last in it. What follows is about size bytes
+// long: most lists by a selector are short, and a whole buffer would take longer to make than they to write.
+func newListWriter(w io.Writer, empty []byte, size int) *listWriter {
+	l := &listWriter{out: bufio.NewWriterSize(w, min(size, listBuffer))}
 	items := bytes.LastIndexByte(empty, ':') + 1
 	l.none = bytes.TrimSuffix(empty[items:], []byte("}"))
 	// The first byte goes alone: that is how the library knows that more will come than a first write shows, when it

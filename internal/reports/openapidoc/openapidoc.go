@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package openapidoc publishes the OpenAPI documents of a server in little memory: as the library does it, each
-// document stays in memory as a tree of Go values, which takes ten times as much as its JSON. The package keeps no state
-// and starts no goroutine.
+// document stays in memory as a tree of Go values, which takes ten times as much as its JSON. The package keeps no
+// state and starts no goroutine.
 package openapidoc
 
 import (

@@ -70,9 +70,9 @@ func (l *logCopies) wrote(w *writer, changes, bytes int64) {
 	}
 }
 
-// runCheckpointer enters late results and copies the log, whenever it is asked and when nothing has changed for a while,
-// until the engine closes; it also shrinks idle connections. An error is of no consequence but a longer log, and slower
-// questions: it is met again by the next commit, which reports it.
+// runCheckpointer enters late results and copies the log, whenever it is asked and when nothing has changed for a
+// while, until the engine closes; it also shrinks idle connections. An error is of no consequence but a longer log, and
+// slower questions: it is met again by the next commit, which reports it.
 func (e *Engine) runCheckpointer(c *conn) {
 	ctx := context.Background()
 	idle := time.NewTicker(idleTime)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 
 	sqlite3 "modernc.org/sqlite"
 )
@@ -63,6 +64,10 @@ func (c *conn) forget() error {
 // there are many ways to put the parts together.
 const maxStatements = 256
 
+// limit finds limits that are arguments. SQLite plans a statement with the value that one has, and anew whenever it is
+// bound again, unless the limit is an expression.
+var limit = regexp.MustCompile(`LIMIT (\?\d*)`)
+
 // prepare returns the statement of a query.
 func (c *conn) prepare(query string) (driver.Stmt, error) {
 	c.used = true
@@ -74,7 +79,7 @@ func (c *conn) prepare(query string) (driver.Stmt, error) {
 			return nil, err
 		}
 	}
-	stmt, err := c.raw.Prepare(query)
+	stmt, err := c.raw.Prepare(limit.ReplaceAllString(query, "LIMIT CAST($1 AS INTEGER)"))
 	if err != nil {
 		return nil, err
 	}
