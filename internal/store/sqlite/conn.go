@@ -64,8 +64,8 @@ func (c *conn) forget() error {
 // there are many ways to put the parts together.
 const maxStatements = 256
 
-// limit finds limits that are arguments. SQLite plans a statement with the value that one has, and anew whenever it is
-// bound again, unless the limit is an expression.
+// limit finds limits that are arguments. SQLite plans a statement with the value of such a limit, and again whenever it
+// is bound, unless the limit is an expression.
 var limit = regexp.MustCompile(`LIMIT (\?\d*)`)
 
 // prepare returns the statement of a query.

@@ -27,7 +27,7 @@ func NewClient(config *rest.Config) (dynamic.Interface, error) {
 	return dynamic.New(client), nil
 }
 
-// decoders are those of a dynamic client, with another one for lists as JSON.
+// decoders are as in a dynamic client, with another one for lists as JSON.
 type decoders struct{ runtime.NegotiatedSerializer }
 
 func (d decoders) SupportedMediaTypes() []runtime.SerializerInfo {
