@@ -25,7 +25,7 @@ var compressors = sync.Pool{New: func() any {
 }}
 
 // withCompression compresses lists in the library's place, which takes twice the processor time for it with Go's gzip:
-// clients of Kubernetes ask for compression unless they are told not to. The library does not see that they did.
+// clients of Kubernetes ask for compression by default. The library does not see that they did.
 func withCompression(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
