@@ -4,13 +4,11 @@
 package policy
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -37,78 +35,22 @@ func (c Content) String() string { return hex.EncodeToString(c[:]) }
 
 // ContentOf returns the hash of an object, which it doesn't change.
 func ContentOf(object *unstructured.Unstructured) (Content, error) {
-	content, _, err := encode(object, false)
-	return content, err
-}
-
-// Encode returns the hash of an object, which it doesn't change, and its JSON. What both have is encoded once.
-func Encode(object *unstructured.Unstructured) (content Content, data []byte, err error) {
-	return encode(object, true)
-}
-
-func encode(object *unstructured.Unstructured, whole bool) (content Content, data []byte, err error) {
+	content := maps.Clone(object.Object)
+	delete(content, "metadata")
+	delete(content, "status")
+	if spec, ok := content["spec"].(map[string]any); ok {
+		if _, ok := spec["nodeName"]; ok {
+			spec = maps.Clone(spec)
+			delete(spec, "nodeName")
+			content["spec"] = spec
+		}
+	}
 	annotations := object.GetAnnotations()
 	delete(annotations, LastApplied) // A copy.
 	if len(annotations) == 0 {
 		annotations = nil // Equal whether it was there or not.
 	}
-	hashed, err := json.Marshal([]any{object.GetLabels(), annotations, struct{}{}})
-	if err != nil {
-		return Content{}, nil, fmt.Errorf("hash of a resource: %w", err)
-	}
-	hashed, data = bytes.TrimSuffix(hashed, []byte("}]")), []byte("{")
-	for _, key := range slices.Sorted(maps.Keys(object.Object)) {
-		counts := key != "metadata" && key != "status"
-		if !counts && !whole {
-			continue
-		}
-		rest, node, err := encodeMember(key, object.Object[key])
-		if err != nil {
-			return Content{}, nil, err
-		}
-		if counts {
-			hashed = join(hashed, rest)
-		}
-		if data = join(data, rest); node != nil {
-			data = append(join(data[:len(data)-1], node), '}')
-		}
-	}
-	sum := sha256.Sum256(append(hashed, "}]"...))
-	return Content(sum[:len(Content{})]), append(data, '}'), nil
-}
-
-// encodeMember returns a member of an object as JSON, and the node of a pod apart from its other members.
-func encodeMember(key string, value any) (rest, node []byte, err error) {
-	spec, _ := value.(map[string]any)
-	if name, ok := spec[nodeName]; ok && key == "spec" {
-		if node, err = member(nodeName, name); err != nil {
-			return nil, nil, err
-		}
-		spec = maps.Clone(spec)
-		delete(spec, nodeName)
-		value = spec
-	}
-	rest, err = member(key, value)
-	return rest, node, err
-}
-
-const nodeName = "nodeName"
-
-// member returns a member of an object as JSON.
-func member(key string, value any) ([]byte, error) {
-	data, err := json.Marshal(map[string]any{key: value})
-	if err != nil {
-		return nil, fmt.Errorf("encode a resource: %w", err)
-	}
-	return data[1 : len(data)-1], nil // Without the braces.
-}
-
-// join adds members to the JSON of an object without its closing brace.
-func join(object, members []byte) []byte {
-	if object[len(object)-1] != '{' {
-		object = append(object, ',')
-	}
-	return append(object, members...)
+	return HashOf([]any{object.GetLabels(), annotations, content})
 }
 
 // CopyJSON copies a JSON value, with its scalars as scalar returns them.

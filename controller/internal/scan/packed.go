@@ -4,6 +4,7 @@
 package scan
 
 import (
+	"encoding/json"
 	"fmt"
 	"unique"
 
@@ -49,11 +50,15 @@ func (p *packed) GetObjectMeta() metav1.Object {
 // pack keeps of an object what detail says. It changes object.
 func pack(object *unstructured.Unstructured, d detail, codecs *codecOf) (*packed, error) {
 	policy.Strip(object)
-	p := &packed{namespace: unique.Make(object.GetNamespace()).Value(), name: object.GetName(), uid: object.GetUID()}
-	var err error
+	content, err := policy.ContentOf(object)
+	if err != nil {
+		return nil, err
+	}
+	p := &packed{
+		namespace: unique.Make(object.GetNamespace()).Value(), name: object.GetName(), uid: object.GetUID(), content: content,
+	}
 	if d == detailNone {
-		p.content, err = policy.ContentOf(object)
-		return p, err
+		return p, nil
 	}
 	if d == detailAll {
 		if p.status, err = policy.HashOf(object.Object["status"]); err != nil {
@@ -62,7 +67,7 @@ func pack(object *unstructured.Unstructured, d detail, codecs *codecOf) (*packed
 	} else {
 		delete(object.Object, "status")
 	}
-	if p.content, p.data, err = policy.Encode(object); err != nil {
+	if p.data, err = json.Marshal(object.Object); err != nil {
 		return nil, fmt.Errorf("pack %s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
 	}
 	if p.codec, err = codecs.next(p.data); err == nil && p.codec != nil {
