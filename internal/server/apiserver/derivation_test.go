@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,13 +91,18 @@ func writeTable(t *testing.T, db *sql.DB, table, query string, out *strings.Buil
 	}
 	defer func() { _ = rows.Close() }()
 	columns := testkit.Must(rows.Columns())(t)
-	fmt.Fprintln(out, table, strings.Join(columns, " "))
+	// Whether a result is in an index yet depends on the time, and not on its object.
+	late := slices.Index(columns, "late")
+	fmt.Fprintln(out, table, strings.TrimSuffix(strings.Join(columns, " "), " late"))
 	for rows.Next() {
 		values, pointers := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			pointers[i] = &values[i]
 		}
 		testkit.NoError(t, rows.Scan(pointers...))
+		if late >= 0 {
+			values = slices.Delete(values, late, late+1)
+		}
 		row := testkit.Must(json.Marshal(values))(t)
 		fmt.Fprintf(out, "  %s\n", row)
 	}
