@@ -38,10 +38,10 @@ func RoutesV2(server *genericapiserver.GenericAPIServer, config *common.Config) 
 }
 
 // Once is a document of version 2 that is made when somebody asks for it.
-func Once(make func() (*spec.Swagger, error)) cached.Value[*spec.Swagger] {
+func Once(build func() (*spec.Swagger, error)) cached.Value[*spec.Swagger] {
 	etag := string(uuid.NewUUID())
 	return cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
-		document, err := make()
+		document, err := build()
 		return document, etag, err
 	}))
 }

@@ -221,7 +221,7 @@ func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	return e.remove(ctx, w, verdicts, subjects)
+	return e.remove(w, verdicts, subjects)
 }
 
 // walk returns the next few ids of a round, and moves its cursor behind them.
@@ -293,7 +293,7 @@ func (e *Engine) tidyDropped(ctx context.Context) error {
 		err := e.write(ctx, func(w *writer) error {
 			verdicts, subjects := w.dropped.TakeVerdicts(tidySlice), w.dropped.TakeSubjects(tidySlice)
 			more = w.dropped.Len() > 0
-			return e.remove(ctx, w, verdicts, subjects)
+			return e.remove(w, verdicts, subjects)
 		})
 		if err != nil {
 			return err
@@ -304,13 +304,13 @@ func (e *Engine) tidyDropped(ctx context.Context) error {
 
 // remove removes those of some verdicts and subjects that nothing refers to, in one transaction. Nobody
 // else writes meanwhile, so nothing can start to use them.
-func (e *Engine) remove(ctx context.Context, w *writer, verdicts, subjects []int64) error {
+func (e *Engine) remove(w *writer, verdicts, subjects []int64) error {
 	if len(verdicts)+len(subjects) == 0 {
 		return nil
 	}
 	removed := int64(0)
 	for w.lag.rows > 0 { // They have verdicts that the index doesn't know to be used.
-		if _, err := e.enterSlice(ctx, w); err != nil {
+		if _, err := e.enterSlice(w); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func (e *Engine) enter(ctx context.Context, limit int64) error {
 	for more := true; more; limit = 0 {
 		err := e.write(ctx, func(w *writer) (err error) {
 			if more = w.lag.rows > 0 && w.lag.rows >= limit; more {
-				more, err = e.enterSlice(ctx, w)
+				more, err = e.enterSlice(w)
 			}
 			return err
 		})
@@ -62,7 +62,7 @@ func (e *Engine) enter(ctx context.Context, limit int64) error {
 }
 
 // enterSlice enters the oldest late results, and reports whether there may be more.
-func (e *Engine) enterSlice(ctx context.Context, w *writer) (more bool, err error) {
+func (e *Engine) enterSlice(w *writer) (more bool, err error) {
 	end, rows, entered := w.lag.indexed, int64(0), int64(0)
 	err = w.transaction(func() error {
 		found, err := w.conn.one(into(&end, &rows), selectSlice, e.cluster, w.lag.indexed, int64(lateSlice))
