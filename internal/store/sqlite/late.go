@@ -33,7 +33,7 @@ const (
 type lag struct {
 	// indexed is revision.indexed: results of later objects may be late.
 	indexed int64
-	// rows is how many are late; more if it isn't known.
+	// rows is about how many are late, 0 only if there are none.
 	rows int64
 }
 
@@ -76,6 +76,7 @@ func (e *Engine) enterSlice(w *writer) (more bool, err error) {
 		return err
 	})
 	if err != nil {
+		w.lag.rows = 1 // On a full disk only one commit in many retries.
 		return false, err
 	}
 	if more = rows == lateSlice; more {
