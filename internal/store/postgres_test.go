@@ -44,7 +44,7 @@ func TestPostgresReplicas(t *testing.T) {
 	openReplica(t, url) // creates the tables
 	storetest.Replicas(t, storetest.Chaos{
 		Open: func() (engine.Engine, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			return postgres.Open(ctx, postgres.Options{URL: url, Cluster: "test"})
 		},
@@ -58,7 +58,7 @@ func TestPostgresReplicas(t *testing.T) {
 // cutConnections ends all connections to the database but its own.
 func cutConnections(t *testing.T, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

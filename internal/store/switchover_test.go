@@ -148,7 +148,7 @@ func TestPostgresSwitchover(t *testing.T) {
 			disturbances := 0
 			storetest.Replicas(t, storetest.Chaos{
 				Open: func() (engine.Engine, error) {
-					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					defer cancel()
 					return postgres.Open(ctx, postgres.Options{URL: p.url, Cluster: "test"})
 				},

@@ -28,7 +28,7 @@ import (
 
 // settleTimeout bounds what kube-controller-manager does now and then: it looks for
 // new resources every 30 s.
-const settleTimeout = 3 * time.Minute
+const settleTimeout = 6 * time.Minute
 
 // TestGlobalPolicies is about what belongs to the whole cluster and must hold for
 // reports although they are stored elsewhere: namespaces, quota, garbage, finalizers.

@@ -48,7 +48,7 @@ type chrome struct {
 }
 
 // patience is for a slow machine.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // tab opens one with cookies of its own. Chromium is installed where that is possible, as PostgreSQL is for other
 // tests.

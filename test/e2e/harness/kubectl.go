@@ -23,7 +23,7 @@ import (
 )
 
 // kubectlTimeout bounds one call.
-const kubectlTimeout = time.Minute
+const kubectlTimeout = 2 * time.Minute
 
 // Kubectl is kubectl with the kubeconfig of one server.
 type Kubectl struct {

@@ -23,7 +23,7 @@ import (
 )
 
 // podTimeout bounds what a pod waits for: that its namespace has a service account.
-const podTimeout = time.Minute
+const podTimeout = 2 * time.Minute
 
 // StartKubelet starts a kubelet and makes its node. It ends with the test.
 func (c *Cluster) StartKubelet(t testing.TB, node string) *Kubelet {

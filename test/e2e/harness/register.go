@@ -22,7 +22,7 @@ import (
 )
 
 // registerTimeout bounds the time in which the aggregator notices a change.
-const registerTimeout = time.Minute
+const registerTimeout = 2 * time.Minute
 
 // APIServices are the names and parts of those that Docket serves.
 func APIServices() map[string]metav1.GroupVersion {
