@@ -33,7 +33,7 @@ const (
 	// scaleCEL are the policies with one result each, in addition to the 17 with workload.RulesPerPod.
 	scaleCEL = 3
 	// scaleMemory is the GOMEMLIMIT of the controller at first, and littleMemory then.
-	scaleMemory  = 800 << 20
+	scaleMemory  = 500 << 20
 	littleMemory = 360 << 20
 )
 
