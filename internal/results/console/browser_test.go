@@ -47,6 +47,14 @@ type chrome struct {
 	err  error
 }
 
+// few processes draw all pages: by default each page of a tab gets a new one, which takes half of the time of tests.
+// What tabs have for themselves, such as cookies, stays apart.
+var few = []chromedp.ExecAllocatorOption{
+	chromedp.Flag("renderer-process-limit", "2"),
+	chromedp.Flag("disable-site-isolation-trials", true),
+	chromedp.Flag("disable-features", "IsolateOrigins,site-per-process,SpareRendererForSitePerProcess,Translate,BlinkGenPropertyTrees"),
+}
+
 // patience is for a slow machine.
 const patience = 10 * time.Minute
 
@@ -63,7 +71,7 @@ func (c *chrome) tab(t *testing.T) context.Context {
 			c.err = err
 			return
 		}
-		c.ctx, c.stop, c.err = chromium.Start(context.WithoutCancel(t.Context()), chromedp.ExecPath(path))
+		c.ctx, c.stop, c.err = chromium.Start(context.WithoutCancel(t.Context()), append(few, chromedp.ExecPath(path))...)
 	})
 	if c.err != nil {
 		t.Fatalf("Chromium: %v", c.err)

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -20,14 +19,6 @@ import (
 
 // patience is how long a browser may take to close.
 const patience = 30 * time.Second
-
-// few processes draw all pages: by default each page of a tab gets a new one, which takes half of the time of tests.
-// What tabs have for themselves, such as cookies, stays apart.
-var few = []chromedp.ExecAllocatorOption{
-	chromedp.Flag("renderer-process-limit", "2"),
-	chromedp.Flag("disable-site-isolation-trials", true),
-	chromedp.Flag("disable-features", "IsolateOrigins,site-per-process,SpareRendererForSitePerProcess,Translate,BlinkGenPropertyTrees"),
-}
 
 // Start starts Chromium without a window. The context that it returns has a tab and is for chromedp; it ends with
 // ctx, and the browser ends with stop, which must be called: a browser that is killed leaves its folders behind.
@@ -38,7 +29,7 @@ func Start(ctx context.Context, options ...chromedp.ExecAllocatorOption) (tab co
 	if err != nil {
 		return nil, nil, err
 	}
-	options = slices.Concat(few, []chromedp.ExecAllocatorOption{chromedp.NoSandbox, chromedp.Env("TMPDIR=" + dir)}, options)
+	options = append([]chromedp.ExecAllocatorOption{chromedp.NoSandbox, chromedp.Env("TMPDIR=" + dir)}, options...)
 	browser, kill := chromedp.NewContext(context.WithoutCancel(ctx), chromedp.WithAllocatorOptions(options...))
 	if err := chromedp.Do(browser); err != nil {
 		kill()
