@@ -31,6 +31,7 @@ RACE := -race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=mode
 TIME ?= 30s
 BENCH ?= .
 COUNT ?= 6
+RUNS ?= 3
 PKG ?= ./...
 RUN ?=
 ARGS ?=
@@ -152,8 +153,8 @@ bench: ## Run benchmarks (PKG=, BENCH=, COUNT=) into bin/bench.txt; OLD= compare
 	@if [ -n "$(OLD)" ]; then $(TOOLS) benchstat "$(OLD)" bin/bench.txt; fi
 
 .PHONY: bench-cluster
-bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gateway with none; print the tables of docs/operate/benchmarks.md
-	cd test/e2e && go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -count=1 -timeout 120m ./bench
+bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gateway with none; print the tables of docs/operate/benchmarks.md (BENCH=, RUNS=)
+	go test -C test/e2e -run '^$$' -bench '$(BENCH)' -benchtime 1x -count $(RUNS) -timeout 0 ./bench | go run ./test/medians --runs $(RUNS)
 
 ##@ Checks; none of them changes a file
 
