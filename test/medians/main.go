@@ -4,7 +4,7 @@
 // Command medians copies what a benchmark prints that runs several times, and then prints the rows of its tables once
 // more with the median of each number:
 //
-//	go test -bench . -count 3 ./test/e2e/bench | go run ./test/medians --runs 3
+//	for run in 1 2 3; do make bench-cluster RUNS=1; done | go run ./test/medians --runs 3
 //
 // Rows are the same if they have the same first cell and the same text between numbers. Those that differ between
 // runs, such as lists of requests, are left out at the end.
