@@ -101,18 +101,36 @@ func (p *planner) queueIdle() {
 func (p *planner) rescan(ctx context.Context) {
 	ticker := p.config.Clock.NewTicker(max(p.config.Interval/buckets, time.Millisecond))
 	defer ticker.Stop()
-	for bucket := uint8(0); ; bucket = (bucket + 1) % buckets {
+	for round := (periodicRound{}); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
+			p.rescanBucket(ctx, &round)
 		}
-		for _, k := range p.inventory.all() {
-			k.rescan(bucket)
-		}
-		if bucket == buckets-1 {
-			p.summarize(ctx, "The periodic scan has queued every resource once", "waiting", p.inventory.queue.length(), "interval", p.config.Interval.String())
-		}
+	}
+}
+
+// periodicRound is how far the periodic scan has come.
+type periodicRound struct {
+	bucket uint8
+	// postponed is how often a bucket of this round was not queued when it was its turn.
+	postponed int
+}
+
+// rescanBucket queues the next bucket, unless something that is not urgent waits: that may be the same resources,
+// and has a reason. So that each bucket has its turn, a round is postponed by an interval at most.
+func (p *planner) rescanBucket(ctx context.Context, round *periodicRound) {
+	if low, _ := p.inventory.queue.loads(); low.length > 0 && round.postponed < buckets {
+		round.postponed++
+		return
+	}
+	for _, k := range p.inventory.all() {
+		k.rescan(round.bucket)
+	}
+	if round.bucket++; round.bucket == buckets {
+		*round = periodicRound{}
+		p.summarize(ctx, "The periodic scan has queued every resource once", "waiting", p.inventory.queue.length(), "interval", p.config.Interval.String())
 	}
 }
 

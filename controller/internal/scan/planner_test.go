@@ -49,3 +49,39 @@ func TestKindThatWaitedForNamespaces(t *testing.T) {
 		t.Errorf("there still are %v", kinds)
 	}
 }
+
+// TestPeriodicScanGivesWay: what waits because a policy changed is not evaluated by all policies as well, and the
+// periodic scan is a round late at most.
+func TestPeriodicScanGivesWay(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t)
+	u.list(t, unitPod("x", "1", ""))
+	u.are(unitNamed("p", false))
+	var round periodicRound
+	turn := func() (queued bool) {
+		before := u.queue.length()
+		u.rescanBucket(t.Context(), &round)
+		return u.queue.length() > before || u.pods.objects["n"]["x"].stale == stale
+	}
+	for i := range buckets {
+		if turn() {
+			t.Fatalf("turn %d: the pod is to be evaluated by all policies, and waits for one", i)
+		}
+	}
+	if !turn() {
+		t.Error("the periodic scan waits for longer than a round")
+	}
+	u.drain(t)
+	for range buckets - 1 {
+		if turn() {
+			t.Fatal("the pod is queued twice in a round")
+		}
+	}
+	u.update(t, unitPod("x", "1", "changed"))
+	if u.drain(t) != 1 || !turn() {
+		t.Error("the periodic scan waits for nothing")
+	}
+	if round.postponed != 0 || round.bucket != 1 {
+		t.Errorf("a new round begins with %+v", round)
+	}
+}
