@@ -58,12 +58,12 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// TestMemory: 190,000 results take less than 100 MB.
+// TestMemory: 190,000 results take less than 15 MB.
 func TestMemory(t *testing.T) {
 	before := heapInUse()
 	l := NewLayout(Options{Split: true})
 	scanned(l, 10_000, 20)
-	if held := heapInUse() - before; held > 100_000_000 {
+	if held := heapInUse() - before; held > 15_000_000 {
 		t.Errorf("10,000 pods with 19 results each take %d bytes", held)
 	}
 	runtime.KeepAlive(l)

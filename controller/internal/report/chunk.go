@@ -33,6 +33,7 @@ type group struct {
 	key groupKey
 	// instance is [Options.Instance].
 	instance string
+	arena    *arena
 	// capacity is the size of the results that fit into a chunk, in bytes.
 	capacity, maxResults int
 	// chunks are sorted by number. The numbers of chunks that became empty are missing.
@@ -44,10 +45,12 @@ type group struct {
 
 // chunk is a report with results.
 type chunk struct {
-	key     reportKey
-	group   *group
+	key   reportKey
+	group *group
+	self  handle
+	// number, from 0, is unique in the group.
 	number  int
-	records []*record
+	records []handle
 	// bytes is an upper bound of the size of the results as JSON, with the presentations of their policies.
 	bytes int
 	// owners counts the results of each policy; nil in split reports, which have one policy.
@@ -64,7 +67,7 @@ func (c *chunk) full() bool {
 // cost returns the number of bytes that a record adds to the chunk.
 func (c *chunk) cost(r *record) int {
 	owner := r.owner()
-	cost := int(r.size()) + owner.size
+	cost := c.group.arena.size(r) + owner.size
 	if c.owners != nil && c.owners[owner] == 0 {
 		cost += c.listing(owner)
 	}
@@ -83,10 +86,11 @@ func (c *chunk) fits(r *record) bool {
 	return len(c.records) < c.group.maxResults && (len(c.records) == 0 || c.bytes+c.cost(r) <= c.group.capacity)
 }
 
-func (c *chunk) add(r *record) {
+func (c *chunk) add(h handle) {
+	r := c.group.arena.records.at(h)
 	cost := c.cost(r)
-	r.chunk, r.index = c, uint16(len(c.records))
-	c.records = append(c.records, r)
+	r.chunk, r.index = c.self, uint16(len(c.records))
+	c.records = append(c.records, h)
 	c.grow(cost)
 	c.group.count++
 	if c.owners != nil {
@@ -98,12 +102,11 @@ func (c *chunk) add(r *record) {
 func (c *chunk) remove(r *record) {
 	last := len(c.records) - 1
 	c.records[r.index] = c.records[last]
-	c.records[r.index].index = r.index
-	c.records[last] = nil
+	c.at(int(r.index)).index = r.index
 	c.records = c.records[:last]
-	r.chunk = nil
+	r.chunk = 0
 	owner := r.owner()
-	cost := int(r.size()) + owner.size
+	cost := c.group.arena.size(r) + owner.size
 	if c.owners != nil {
 		if c.owners[owner]--; c.owners[owner] == 0 {
 			delete(c.owners, owner)
@@ -114,6 +117,9 @@ func (c *chunk) remove(r *record) {
 	c.group.count--
 	c.group.reopen(c)
 }
+
+// at returns a record by its index.
+func (c *chunk) at(index int) *record { return c.group.arena.records.at(c.records[index]) }
 
 // grow records that the results have grown by a number of bytes.
 func (c *chunk) grow(by int) {
@@ -158,6 +164,7 @@ func (g *group) chunkNumber(number int) *chunk {
 		c.owners = map[*policyState]int{}
 	}
 	c.key.name = g.name(number)
+	c.self = g.arena.chunks.add(c)
 	g.chunks = slices.Insert(g.chunks, at, c)
 	g.open = min(g.open, at)
 	return c
@@ -184,6 +191,7 @@ func (g *group) freeNumber() int {
 func (g *group) removeChunk(c *chunk) {
 	if at, ok := g.position(c.number); ok {
 		g.chunks = slices.Delete(g.chunks, at, at+1)
+		g.arena.chunks.drop(c.self)
 		if g.open > at {
 			g.open--
 		}
@@ -257,31 +265,35 @@ func (l *Layout) markChanged(c *chunk) {
 
 // assignChunk puts a record into a chunk of its group that has room. from is the chunk that it was in and
 // does not fit into any more; nil for a new record.
-func (l *Layout) assignChunk(r *record, from *chunk) {
+func (l *Layout) assignChunk(h handle, from *chunk) {
+	r := l.arena.records.at(h)
 	g := l.group(r)
 	c := g.chunkFor(r, from)
 	if c == nil {
 		c = g.chunkNumber(g.freeNumber())
 	}
-	l.addToChunk(r, c)
+	l.addToChunk(h, c)
 	if from != nil {
 		l.changes.moves = append(l.changes.moves, move{from: from.key, to: c.key})
 	}
 }
 
 // addToChunk adds a record to a chunk.
-func (l *Layout) addToChunk(r *record, c *chunk) {
-	c.add(r)
+func (l *Layout) addToChunk(h handle, c *chunk) {
+	c.add(h)
 	l.chunks[c.key] = c
-	l.counts.add(r, r.shown(), 1)
+	r := l.arena.records.at(h)
+	l.counts.add(l.arena.pair(r), r.shown(), 1)
 	l.markChanged(c)
 }
 
 // removeFromChunk removes a record from its chunk, and the chunk if it is empty then.
-func (l *Layout) removeFromChunk(r *record) {
-	c, g := r.chunk, r.chunk.group
+func (l *Layout) removeFromChunk(h handle) {
+	r := l.arena.records.at(h)
+	c := l.arena.chunk(r)
+	g := c.group
 	c.remove(r)
-	l.counts.add(r, r.shown(), -1)
+	l.counts.add(l.arena.pair(r), r.shown(), -1)
 	l.markChanged(c)
 	l.changes.shrunk[g] = struct{}{}
 	if len(c.records) > 0 {
@@ -301,13 +313,13 @@ func (l *Layout) removeFromChunk(r *record) {
 
 // group returns the group of a record.
 func (l *Layout) group(r *record) *group {
-	key := groupKey{namespace: r.subject.namespace()}
+	key := groupKey{namespace: l.arena.subject(r).namespace()}
 	if l.options.Split {
 		key.owner = r.owner()
 	}
 	g := l.groups[key]
 	if g == nil {
-		g = &group{key: key, instance: l.options.Instance, maxResults: l.options.MaxResults}
+		g = &group{key: key, instance: l.options.Instance, arena: &l.arena, maxResults: l.options.MaxResults}
 		g.capacity = l.options.MaxBytes - l.overhead(g)
 		l.groups[key] = g
 	}
@@ -348,18 +360,18 @@ func (l *Layout) compactOne() bool {
 }
 
 func (l *Layout) moveRecords(c *chunk) {
-	for _, r := range slices.Clone(c.records) {
-		to := c.group.chunkFor(r, c)
+	for _, h := range slices.Clone(c.records) {
+		to := c.group.chunkFor(l.arena.records.at(h), c)
 		if to == nil {
 			// The bytes would fit, but not these large results.
 			delete(l.changes.shrunk, c.group)
 			return
 		}
-		l.removeFromChunk(r)
+		l.removeFromChunk(h)
 		if len(c.records) == 0 {
 			l.changes.gone[c.key] = merged
 		}
-		l.addToChunk(r, to)
+		l.addToChunk(h, to)
 		l.changes.moves = append(l.changes.moves, move{from: c.key, to: to.key})
 	}
 }

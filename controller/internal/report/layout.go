@@ -5,6 +5,8 @@ package report
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -92,12 +94,13 @@ type Layout struct {
 	subjects map[subjectKey]*subject
 	groups   map[groupKey]*group
 	chunks   map[reportKey]*chunk
+	arena    arena
 	// counts has the number of results by the outcome that is shown.
 	counts  tally
 	changes changes
 	pruned  bool
 	// old is a buffer that replace reuses.
-	old []*record
+	old []handle
 }
 
 // NewLayout returns a layout without results.
@@ -138,9 +141,9 @@ func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 	}
 	for _, c := range affected {
 		for len(c.records) > 1 && c.bytes > c.group.capacity {
-			r := c.records[len(c.records)-1]
-			l.removeFromChunk(r)
-			l.assignChunk(r, c)
+			h := c.records[len(c.records)-1]
+			l.removeFromChunk(h)
+			l.assignChunk(h, c)
 		}
 	}
 }
@@ -148,10 +151,10 @@ func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 // recount adds or, with -1, subtracts what depends on the presentation of p.
 func (l *Layout) recount(c *chunk, p *policyState, sign int) {
 	size := c.listing(p)
-	for _, r := range c.records {
-		if r.owner() == p {
+	for _, h := range c.records {
+		if r := l.arena.records.at(h); r.owner() == p {
 			size += p.size
-			l.counts.add(r, r.shown(), sign)
+			l.counts.add(l.arena.pair(r), r.shown(), sign)
 		}
 	}
 	c.grow(sign * size)
@@ -197,8 +200,8 @@ func (l *Layout) Adopt(id policy.Identity, reference policy.Reference, results [
 	defer l.mu.Unlock()
 	now, newer := seconds(at.Unix()), map[string]bool{}
 	if p, s := l.policies[id], l.subjects[keyOfSubject(reference)]; p != nil && s != nil {
-		for _, r := range s.records {
-			if r.owner() == p && r.changed > now {
+		for _, h := range s.records {
+			if r := l.arena.records.at(h); r.owner() == p && r.changed > now {
 				newer[r.rule()] = true
 			}
 		}
@@ -218,7 +221,7 @@ func (l *Layout) set(id policy.Identity, reference policy.Reference, results []p
 		p = l.policy(id)
 	}
 	if s == nil {
-		s = newSubject(reference)
+		s = l.arena.addSubject(reference)
 		l.subjects[s.subjectKey] = s
 	}
 	l.replace(p, s, results, of, now)
@@ -236,69 +239,47 @@ func (l *Layout) allowed(results []policy.Result) []policy.Result {
 // results by rule; of several results of a rule, the nth with the nth.
 func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of func(rule string) bool, now uint32) {
 	old := l.old[:0]
-	for _, r := range s.records {
-		if r.owner() == p && (of == nil || of(r.rule())) {
-			old = append(old, r)
+	for _, h := range s.records {
+		if r := l.arena.records.at(h); r.owner() == p && (of == nil || of(r.rule())) {
+			old = append(old, h)
 		}
 	}
-	stays := len(s.records) - len(old)
-	var added []*record
-	kept, hint := 0, 0
+	var added []handle
+	hint := 0
 	for i := range results {
 		t := fitText(p, results[i], l.options.MaxBytes)
-		at := find(old, t, hint)
+		at := l.find(old, t, hint)
 		if at < 0 {
-			r := &record{text: t, subject: s, changed: now}
-			l.assignChunk(r, nil)
-			added = append(added, r)
+			h := l.arena.records.add(record{text: t, subject: s.self, changed: now})
+			l.assignChunk(h, nil)
+			added = append(added, h)
 			continue
 		}
 		l.update(old[at], t, now)
-		old[at] = nil
-		kept, hint = kept+1, at+1
+		old[at] = 0
+		hint = at + 1
 	}
-	if kept < len(old) {
-		for _, r := range old {
-			if r != nil {
-				l.removeFromChunk(r)
-			}
-		}
-		s.records = compact(s.records, stays+kept)
-	}
-	clear(old)
-	l.old = old[:0]
 	s.add(added)
-	if len(s.records) == 0 {
-		delete(l.subjects, s.subjectKey)
-	}
+	l.forget(slices.DeleteFunc(old, func(h handle) bool { return h == 0 }))
+	l.old = old[:0]
 }
 
 // find returns the index of a record with the rule of t, or -1. It begins at hint, since results usually keep
 // their order.
-func find(records []*record, t sharedText, hint int) int {
+func (l *Layout) find(records []handle, t sharedText, hint int) int {
 	rule := t.Value().rule
 	for i := range records {
 		at := (hint + i) % len(records)
-		if r := records[at]; r != nil && r.text.Value().rule == rule {
+		if h := records[at]; h != 0 && l.arena.records.at(h).rule() == rule {
 			return at
 		}
 	}
 	return -1
 }
 
-// compact returns the records that are still in a chunk.
-func compact(records []*record, length int) []*record {
-	rest := make([]*record, 0, length)
-	for _, r := range records {
-		if r.chunk != nil {
-			rest = append(rest, r)
-		}
-	}
-	return rest
-}
-
 // update gives a record a new text. It stays in its chunk if it fits.
-func (l *Layout) update(r *record, t sharedText, now uint32) {
+func (l *Layout) update(h handle, t sharedText, now uint32) {
+	r := l.arena.records.at(h)
 	r.origin = set
 	before, after := r.shown(), t.shown()
 	same := r.says(t)
@@ -309,16 +290,16 @@ func (l *Layout) update(r *record, t sharedText, now uint32) {
 	if !same {
 		r.changed = now
 	}
-	c := r.chunk
+	c := l.arena.chunk(r)
 	grown := int(t.Value().size - r.text.Value().size)
 	if len(c.records) > 1 && c.bytes+grown > c.group.capacity {
-		l.removeFromChunk(r)
+		l.removeFromChunk(h)
 		r.text, r.unscored = t, false
-		l.assignChunk(r, c)
+		l.assignChunk(h, c)
 		return
 	}
-	l.counts.add(r, after, 1)
-	l.counts.add(r, before, -1)
+	l.counts.add(l.arena.pair(r), after, 1)
+	l.counts.add(l.arena.pair(r), before, -1)
 	r.text, r.unscored = t, false
 	c.grow(grown)
 	c.group.reopen(c)
@@ -348,12 +329,12 @@ func (l *Layout) RemoveRules(id policy.Identity, of func(rule string) bool) {
 }
 
 // recordsOf returns the records of a policy, or those of some of its rules.
-func (l *Layout) recordsOf(p *policyState, of func(rule string) bool) []*record {
-	var found []*record
+func (l *Layout) recordsOf(p *policyState, of func(rule string) bool) []handle {
+	var found []handle
 	for _, c := range l.chunksOf(p) {
-		for _, r := range c.records {
-			if r.owner() == p && (of == nil || of(r.rule())) {
-				found = append(found, r)
+		for _, h := range c.records {
+			if r := l.arena.records.at(h); r.owner() == p && (of == nil || of(r.rule())) {
+				found = append(found, h)
 			}
 		}
 	}
@@ -368,8 +349,8 @@ func (l *Layout) Kinds() map[policy.Identity][]schema.GroupVersionKind {
 	for _, s := range l.subjects {
 		at := s.place.Value()
 		kind := schema.FromAPIVersionAndKind(at.apiVersion, at.kind)
-		for _, r := range s.records {
-			if id := r.owner().id; !slices.Contains(found[id], kind) {
+		for _, h := range s.records {
+			if id := l.arena.records.at(h).owner().id; !slices.Contains(found[id], kind) {
 				found[id] = append(found[id], kind)
 			}
 		}
@@ -380,47 +361,70 @@ func (l *Layout) Kinds() map[policy.Identity][]schema.GroupVersionKind {
 // PruneUnseen removes results that were loaded from stored reports and not set since, unless keep returns
 // true. It may be called several times. Obsolete reports are deleted only after the first call.
 func (l *Layout) PruneUnseen(keep func(id policy.Identity, subject policy.Reference, rule string) bool) {
-	var gone []*record
+	unseen := l.unseen()
 	// Without the lock, since keep may wait for a goroutine that calls Set.
-	for _, r := range l.unseen() {
-		if !keep(r.owner().id, r.subject.reference(), r.rule()) {
-			gone = append(gone, r)
+	for h, r := range unseen {
+		if keep(r.text.Value().owner.id, r.subject.reference(), r.text.Value().rule) {
+			delete(unseen, h)
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(slices.DeleteFunc(gone, func(r *record) bool { return r.origin == set || r.chunk == nil }))
+	var gone []handle
+	for h, r := range l.unseenNow() {
+		if before, ok := unseen[h]; ok && before == r {
+			gone = append(gone, h)
+		}
+	}
+	l.forget(gone)
 	l.pruned = true
 	l.changed.Fire()
 }
 
+// loadedResult is what a loaded record is about.
+type loadedResult struct {
+	text    sharedText
+	subject *subject
+}
+
 // unseen returns the loaded records that have not been set.
-func (l *Layout) unseen() []*record {
+func (l *Layout) unseen() map[handle]loadedResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var records []*record
-	for _, s := range l.subjects {
-		for _, r := range s.records {
-			if r.origin != set {
-				records = append(records, r)
+	return maps.Collect(l.unseenNow())
+}
+
+// unseenNow is called with the mutex.
+func (l *Layout) unseenNow() iter.Seq2[handle, loadedResult] {
+	return func(yield func(handle, loadedResult) bool) {
+		for _, s := range l.subjects {
+			for _, h := range s.records {
+				if r := l.arena.records.at(h); r.origin != set && !yield(h, loadedResult{r.text, s}) {
+					return
+				}
 			}
 		}
 	}
-	return records
 }
 
 // forget removes records.
-func (l *Layout) forget(records []*record) {
-	affected := map[*subject]int{}
-	for _, r := range records {
-		l.removeFromChunk(r)
-		affected[r.subject]++
+func (l *Layout) forget(records []handle) {
+	if len(records) == 0 {
+		return
 	}
-	for s, n := range affected {
-		if s.records = compact(s.records, len(s.records)-n); len(s.records) == 0 {
+	affected := map[*subject]struct{}{}
+	for _, h := range records {
+		l.removeFromChunk(h)
+		affected[l.arena.subject(l.arena.records.at(h))] = struct{}{}
+	}
+	for s := range affected {
+		rest := slices.DeleteFunc(s.records, func(h handle) bool { return l.arena.records.at(h).chunk == 0 })
+		if s.records = slices.Clone(rest); len(rest) == 0 {
 			delete(l.subjects, s.subjectKey)
+			l.arena.subjects.drop(s.self)
 		}
 	}
+	l.arena.records.drop(records...)
 }
 
 // policy returns the state of a policy, and adds it if there is none.

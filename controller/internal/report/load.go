@@ -98,10 +98,10 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	t := fitText(p, policy.Result{Rule: result.Rule, Outcome: result.Result, Message: result.Message, Properties: result.Properties}, l.options.MaxBytes)
 	about := l.subjects[keyOfSubject(reference)]
 	if about == nil {
-		about = newSubject(reference)
+		about = l.arena.addSubject(reference)
 		l.subjects[about.subjectKey] = about
 	}
-	r := &record{text: t, subject: about, origin: inherited}
+	r := record{text: t, subject: about.self, origin: inherited}
 	if s.current {
 		r.origin = loaded
 	}
@@ -109,24 +109,26 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 		r.changed = seconds(result.Timestamp.Seconds)
 	}
 	r.unscored = unscored
-	if about.has(r) {
+	if l.isKnown(&r) {
 		return
 	}
-	about.add([]*record{r})
+	h := l.arena.records.add(r)
+	about.add([]handle{h})
 	if s.current {
-		if c := l.group(r).chunkNumber(s.number); c.fits(r) {
-			l.addToChunk(r, c)
+		if c := l.group(&r).chunkNumber(s.number); c.fits(&r) {
+			l.addToChunk(h, c)
 			return
 		}
 	}
-	l.assignChunk(r, nil)
+	l.assignChunk(h, nil)
 }
 
-// has reports whether the subject has a record for the result r already. A rule may have several results; two
-// from current reports are the same one only if they are equal.
-func (s *subject) has(r *record) bool {
-	return slices.ContainsFunc(s.records, func(earlier *record) bool {
-		return earlier.owner() == r.owner() && earlier.text.Value().rule == r.text.Value().rule &&
+// isKnown reports whether the subject of r has a record for the same result already. A rule may have several
+// results; two from current reports are the same one only if they are equal.
+func (l *Layout) isKnown(r *record) bool {
+	return slices.ContainsFunc(l.arena.subject(r).records, func(h handle) bool {
+		earlier := l.arena.records.at(h)
+		return earlier.owner() == r.owner() && earlier.rule() == r.rule() &&
 			(r.origin == inherited || earlier.origin != loaded || earlier.text == r.text)
 	})
 }

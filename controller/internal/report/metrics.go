@@ -72,14 +72,13 @@ func position(outcome report.Outcome) int {
 	}
 }
 
-// add counts n more results of the policy and namespace of r that are shown with an outcome.
-func (t *tally) add(r *record, outcome report.Outcome, n int) {
+// add counts n more results of a policy and namespace that are shown with an outcome.
+func (t *tally) add(key pair, outcome report.Outcome, n int) {
 	at := position(outcome)
 	t.total[at] += n
 	if t.limit == 0 {
 		return
 	}
-	key := pair{policy: r.owner().id, namespace: r.subject.namespace()}
 	p := t.pairs[key]
 	if p == nil {
 		p = &pairCount{}

@@ -153,15 +153,16 @@ func (m *model) checkCounters(t *testing.T) {
 	found := map[pair]counts{}
 	for _, c := range m.layout.chunks {
 		size := 0
-		for at, r := range c.records {
-			if r.chunk != c || int(r.index) != at {
+		for at := range c.records {
+			r := c.at(at)
+			if m.layout.arena.chunk(r) != c || int(r.index) != at {
 				t.Fatal("a record does not know its index")
 			}
-			key := pair{policy: r.owner().id, namespace: r.subject.namespace()}
+			key := m.layout.arena.pair(r)
 			there := found[key]
 			there[position(r.shown())]++
 			found[key] = there
-			size += int(r.size()) + r.owner().size
+			size += m.layout.arena.size(r) + r.owner().size
 		}
 		for owner := range c.owners {
 			size += c.listing(owner)

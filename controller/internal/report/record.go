@@ -86,8 +86,9 @@ func (k *subjectKey) reference() policy.Reference {
 // subject is a resource that has results.
 type subject struct {
 	subjectKey
+	self handle
 	// records are those of all policies, those of one policy in the order of its results.
-	records []*record
+	records []handle
 	size    int
 }
 
@@ -97,11 +98,11 @@ func newSubject(reference policy.Reference) *subject {
 }
 
 // add adds records. The list has no more room than that, since there is one for each resource.
-func (s *subject) add(records []*record) {
+func (s *subject) add(records []handle) {
 	if len(records) == 0 {
 		return
 	}
-	all := make([]*record, 0, len(s.records)+len(records))
+	all := make([]handle, 0, len(s.records)+len(records))
 	s.records = append(append(all, s.records...), records...)
 }
 
@@ -170,11 +171,11 @@ const (
 	inherited
 )
 
-// record is a result. It belongs to one chunk. There may be millions: it takes 32 bytes.
+// record is a result. It belongs to one chunk. There may be millions: it takes 24 bytes.
 type record struct {
 	text    sharedText
-	subject *subject
-	chunk   *chunk
+	subject handle
+	chunk   handle
 	// changed is when the text changed last, in seconds since 1970. It lasts until 2106.
 	changed uint32
 	// index is the position in the chunk.
@@ -190,9 +191,6 @@ func (r *record) rule() string { return r.text.Value().rule }
 
 // shown returns the outcome as reports have it.
 func (r *record) shown() report.Outcome { return r.text.shown() }
-
-// size is an upper bound of the size as JSON in bytes, without the presentation of the policy.
-func (r *record) size() int32 { return r.text.Value().size + int32(r.subject.size) }
 
 // says reports whether the record has this text already. A warning of a stored report may be an unscored
 // failure.

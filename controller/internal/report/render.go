@@ -105,7 +105,12 @@ func (c *chunk) render(api API) report.Accessor {
 
 // results returns the results by policy, rule and subject.
 func (c *chunk) results() []report.Result {
-	records := slices.SortedFunc(slices.Values(c.records), compareRecords)
+	records := make([]resolved, len(c.records))
+	for i := range records {
+		r := c.at(i)
+		records[i] = resolved{r, c.group.arena.subject(r)}
+	}
+	slices.SortFunc(records, compareRecords)
 	shared := sharing{}
 	results := make([]report.Result, len(records))
 	for i, r := range records {
@@ -114,8 +119,15 @@ func (c *chunk) results() []report.Result {
 	return results
 }
 
-func compareRecords(a, b *record) int {
-	x, y := a.subject, b.subject
+// resolved is a record with its subject.
+type resolved struct {
+	*record
+
+	about *subject
+}
+
+func compareRecords(a, b resolved) int {
+	x, y := a.about, b.about
 	p, q := x.place.Value(), y.place.Value()
 	s, t := a.text.Value(), b.text.Value()
 	return cmp.Or(
@@ -167,13 +179,13 @@ func decode(data string) map[string]string {
 	return properties
 }
 
-func (r *record) render(shared sharing) report.Result {
-	reference, t := r.subject.reference(), r.text.Value()
+func (r resolved) render(shared sharing) report.Result {
+	reference, t := r.about.reference(), r.text.Value()
 	shown := &t.owner.presentation
 	result := report.Result{
 		Policy: t.owner.resultName, Rule: t.rule, Category: shown.Category, Severity: shown.Severity,
 		Timestamp: &metav1.Timestamp{Seconds: int64(r.changed)}, Result: r.text.shown(), Scored: new(shown.Scored),
-		Message: t.message, Properties: shared.properties(r),
+		Message: t.message, Properties: shared.properties(r.record),
 		Resources: []report.ObjectReference{{
 			APIVersion: reference.APIVersion, Kind: reference.Kind,
 			Namespace: reference.Namespace, Name: reference.Name, UID: reference.UID,
