@@ -3,8 +3,6 @@
 
 package report
 
-import "github.com/docket-project/docket/controller/internal/policy"
-
 // arena has the results of a layout. There may be millions, so that they refer to subjects and chunks, and these
 // to them, by handles: with pointers, and objects of their own, following them would be most of what the garbage
 // collector does.
@@ -26,13 +24,6 @@ func (a *arena) size(r *record) int { return int(r.text.Value().size) + a.subjec
 
 func (a *arena) pair(r *record) pair {
 	return pair{policy: r.owner().id, namespace: a.subject(r).namespace()}
-}
-
-// addSubject returns a new subject.
-func (a *arena) addSubject(reference policy.Reference) *subject {
-	s := newSubject(reference)
-	s.self = a.subjects.add(s)
-	return s
 }
 
 // slabPage is the number of values in a page.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/kit/testkit"
@@ -39,6 +40,9 @@ func BenchmarkScan(b *testing.B) {
 				l := NewLayout(Options{Split: split})
 				scanned(l, 10_000, 20)
 				b.ReportMetric(float64(heapInUse()-before)/(1<<20), "MiB-held")
+				began := time.Now()
+				runtime.GC()
+				b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms-GC")
 				size, reports := 0, 0
 				for object := range l.Reports() {
 					data := testkit.Must(json.Marshal(object))(b)

@@ -221,8 +221,7 @@ func (l *Layout) set(id policy.Identity, reference policy.Reference, results []p
 		p = l.policy(id)
 	}
 	if s == nil {
-		s = l.arena.addSubject(reference)
-		l.subjects[s.subjectKey] = s
+		s = l.addSubject(reference)
 	}
 	l.replace(p, s, results, of, now)
 }
@@ -298,8 +297,9 @@ func (l *Layout) update(h handle, t sharedText, now uint32) {
 		l.assignChunk(h, c)
 		return
 	}
-	l.counts.add(l.arena.pair(r), after, 1)
-	l.counts.add(l.arena.pair(r), before, -1)
+	about := l.arena.pair(r)
+	l.counts.add(about, after, 1)
+	l.counts.add(about, before, -1)
 	r.text, r.unscored = t, false
 	c.grow(grown)
 	c.group.reopen(c)

@@ -98,8 +98,7 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	t := fitText(p, policy.Result{Rule: result.Rule, Outcome: result.Result, Message: result.Message, Properties: result.Properties}, l.options.MaxBytes)
 	about := l.subjects[keyOfSubject(reference)]
 	if about == nil {
-		about = l.arena.addSubject(reference)
-		l.subjects[about.subjectKey] = about
+		about = l.addSubject(reference)
 	}
 	r := record{text: t, subject: about.self, origin: inherited}
 	if s.current {

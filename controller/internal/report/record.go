@@ -92,9 +92,13 @@ type subject struct {
 	size    int
 }
 
-func newSubject(reference policy.Reference) *subject {
-	return &subject{subjectKey: keyOfSubject(reference), size: quoted(reference.APIVersion) + quoted(reference.Kind) +
+// addSubject adds a resource, for results to be about.
+func (l *Layout) addSubject(reference policy.Reference) *subject {
+	s := &subject{subjectKey: keyOfSubject(reference), size: quoted(reference.APIVersion) + quoted(reference.Kind) +
 		quoted(reference.Namespace) + quoted(reference.Name) + quoted(string(reference.UID))}
+	s.self = l.arena.subjects.add(s)
+	l.subjects[s.subjectKey] = s
+	return s
 }
 
 // add adds records. The list has no more room than that, since there is one for each resource.

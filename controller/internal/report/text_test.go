@@ -51,10 +51,10 @@ func TestSizesAreBounds(t *testing.T) {
 		for _, properties := range []map[string]string{nil, {"a": "b"}, {"process": "x"}, {"key\n": long, "other": ""}} {
 			p := newPolicyState(policy.Identity{Kind: policy.ClusterPolicy, Name: "require-labels"})
 			p.present(policy.Presentation{Source: "kyverno", Category: "Best <Practices>", Severity: report.SeverityCritical, Process: "background scan"})
-			var a arena
-			s := a.addSubject(policy.Reference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "a", UID: "17"})
+			l := NewLayout(Options{})
+			s := l.addSubject(policy.Reference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "a", UID: "17"})
 			r := &record{subject: s.self, changed: math.MaxUint32, text: fitText(p, policy.Result{Rule: "rule", Outcome: report.OutcomeError, Message: message, Properties: properties}, DefaultMaxBytes)}
-			counted := a.size(r) + p.size
+			counted := l.arena.size(r) + p.size
 			if actual := len(asJSON(t, resolved{r, s}.render(sharing{}))) + 1; counted < actual || counted > actual+120 {
 				t.Errorf("message of %d bytes, properties %v: counted %d, are %d", len(message), properties, counted, actual)
 			}
